@@ -24,7 +24,7 @@ constexpr auto kAfterRankZero = std::chrono::milliseconds(500);
 // The time that a rank which lost another one waits for the job to report the cause.
 constexpr auto kUntilTold = std::chrono::seconds(12);
 
-std::optional<Place> place;
+std::optional<RankInfo> place;
 std::unique_ptr<Job> job;
 std::unique_ptr<ProcessGroup> ranks;
 
@@ -38,7 +38,7 @@ bool asked_to_stop() {
 }  // namespace
 
 void find_job() {
-  place = place_in_job([](const char* name) -> const char* { return std::getenv(name); });
+  place = rank_info_of_job([](const char* name) -> const char* { return std::getenv(name); });
 }
 
 void join_job(const std::vector<std::string>& arguments) {
@@ -54,25 +54,25 @@ void leave_job() {
   job.reset();
 }
 
-bool leads() {
+bool is_rank0() {
   return !place || place->rank == 0;
 }
 
-bool tells(const Failure& failure) {
+bool reports(const Failure& failure) {
   if (!job) return true;
   if (failure.kind == kInterrupted) {  // all ranks were interrupted at the same step
     leave_job();
-    return leads();
+    return is_rank0();
   }
   std::this_thread::sleep_for(failure.kind == kLost ? kUntilTold
-                              : leads()             ? std::chrono::milliseconds(0)
+                              : is_rank0()          ? std::chrono::milliseconds(0)
                                                     : kAfterRankZero);
   if (job->fail_job(failure.code)) return true;
   std::this_thread::sleep_for(kUntilTold);  // the job ends the process meanwhile
   return false;
 }
 
-std::string teller() {
+std::string report_prefix() {
   return place ? fmt::format("rank {}: ", place->rank) : "";
 }
 
@@ -83,11 +83,13 @@ Job* present_job() {
 Context context_of(const Options& options) {
   const torch::Device device = device_of(options.text("device"), place ? place->local_rank : 0);
   if (job && !ranks) ranks = std::make_unique<ProcessGroup>(*job, device);
-  return {.device = device, .ranks = ranks ? ranks.get() : &Ranks::alone(), .stop = asked_to_stop};
+  return {.device = device,
+          .ranks = ranks ? ranks.get() : &Ranks::single_process(),
+          .stop = asked_to_stop};
 }
 
 bool quiet(const Options& options) {
-  return options.flag("quiet") || !leads();
+  return options.flag("quiet") || !is_rank0();
 }
 
 int threads_of(int64_t said) {

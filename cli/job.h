@@ -24,13 +24,13 @@ void join_job(const std::vector<std::string>& arguments);
 void leave_job();
 
 // Returns true if this process writes and prints: it is a single process or rank 0.
-bool leads();
+bool is_rank0();
 
-// tells() returns true if this process is to report the failure; the other ranks end together with
-// the one that does. teller() returns the prefix of the report: "rank 2: ", or nothing for a single
+// reports() returns true if this process is to report the failure; the other ranks end together with
+// the one that does. report_prefix() returns the prefix of the report: "rank 2: ", or nothing for a single
 // process.
-bool tells(const Failure& failure);
-std::string teller();
+bool reports(const Failure& failure);
+std::string report_prefix();
 
 // Returns the job, or null for a single process.
 Job* present_job();

@@ -68,7 +68,7 @@ bool asks_for_help(const std::vector<std::string>& arguments) {
 }
 
 void print_result(const std::string& text) {
-  if (!leads()) return;
+  if (!is_rank0()) return;
   const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   require(written, "standard output cannot be written");
 }
@@ -107,9 +107,9 @@ int run_and_report(const std::vector<std::string>& arguments, const HeldWarnings
     Failure failure = failure_of(std::current_exception());
     std::string& line = failure.message;
     std::replace(line.begin(), line.end(), '\n', ' ');
-    const bool several = !teller().empty();
-    if (!tells(failure)) return failure.code;
-    const std::string who = failure.kind == kInterrupted ? "" : teller();
+    const bool several = !report_prefix().empty();
+    if (!reports(failure)) return failure.code;
+    const std::string who = failure.kind == kInterrupted ? "" : report_prefix();
     fmt::print(stderr, "isinglass: {}{}{}\n", who, failure.kind, line);
     std::fflush(stderr);
     if (several) _exit(failure.code);

@@ -170,7 +170,7 @@ OutputDirectory::OutputDirectory(const Options& options)
       run_(std::make_shared<Run>(command_.name,
                                  whole_path(options.path(resumed_ ? "resume" : "out")))) {
   run_->keep = resumed_;
-  if (resumed_ || !leads()) return;
+  if (resumed_ || !is_rank0()) return;
   std::error_code error;
   const fs::file_status status = fs::status(path(), error);
   require(!fs::exists(status) || fs::is_directory(status), "--out {} is a file, not a directory",
@@ -225,7 +225,7 @@ void OutputDirectory::keep(const std::string& how) {
 }
 
 void OutputDirectory::fill(const OptionValues& run, const std::function<void()>& work) {
-  if (!leads()) return work();
+  if (!is_rank0()) return work();
   try {
     resumed_ ? lock() : create();
     if (Job* job = present_job()) {

@@ -39,7 +39,7 @@ Option tensorboard_option() {
 }
 
 std::unique_ptr<EventFile> event_file(const Options& options, int64_t first_step) {
-  if (!options.has("tensorboard") || !leads()) return nullptr;
+  if (!options.has("tensorboard") || !is_rank0()) return nullptr;
   auto events = std::make_unique<EventFile>(options.path("tensorboard"));
   if (options.has("resume") || OutputDirectory::begun_before(options)) {
     events->start_again(first_step);

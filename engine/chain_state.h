@@ -47,9 +47,9 @@ struct Workspace {
   torch::Tensor y;                          // the proposed state, of the shape and type of x
   Evaluation proposed;                      // the model's evaluation at y
   torch::Tensor log_forward, log_backward;  // float64 [B]; undefined for symmetric proposals
-  // Further per-chain tensors [B, …]: `kept` belongs to the current state, and takes over the rows
-  // of `moved` where a chain accepts. Both are undefined where the sampler has none.
-  torch::Tensor kept, moved;
+  // Further per-chain tensors [B, …]: `cache` belongs to the current state, and takes over the rows
+  // of `proposed_cache` where a chain accepts. Both are undefined where the sampler has none.
+  torch::Tensor cache, proposed_cache;
   std::shared_ptr<SamplerScratch> scratch;
 };
 

@@ -10,15 +10,15 @@ torch::Tensor Ranks::mean(const torch::Tensor& rows) const {
   return (all.is_floating_point() ? all : all.to(torch::kFloat64)).mean(0);
 }
 
-std::future<torch::Tensor> Ranks::sum_meanwhile(const torch::Tensor& value) const {
+std::future<torch::Tensor> Ranks::all_reduce_async(const torch::Tensor& value) const {
   return std::async(std::launch::deferred, [this, value] { return sum(value); });
 }
 
-std::future<torch::Tensor> Ranks::gather_meanwhile(const torch::Tensor& rows, int64_t) const {
+std::future<torch::Tensor> Ranks::all_gather_async(const torch::Tensor& rows, int64_t) const {
   return std::async(std::launch::deferred, [this, rows] { return gather(rows); });
 }
 
-Share Ranks::share(int64_t chains, int64_t group) const {
+Shard Ranks::shard(int64_t chains, int64_t group) const {
   const int64_t groups = chains / group;
   if (size() == 1) return {0, chains};
   require_option(groups >= size(), "chains", chains, "{} ranks need at least one {} each", size(),
@@ -29,7 +29,7 @@ Share Ranks::share(int64_t chains, int64_t group) const {
   return {begin(rank()), begin(rank() + 1) - begin(rank())};
 }
 
-const Ranks& Ranks::alone() {
+const Ranks& Ranks::single_process() {
   static const Ranks ranks;
   return ranks;
 }

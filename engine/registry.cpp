@@ -132,7 +132,7 @@ std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOpti
   if (entry.check) entry.check(all, model);
   std::unique_ptr<Sampler> sampler = entry.make(all, model);
   if (all.adapt) sampler->adapt_to(*all.target_acceptance);
-  sampler->describe(name, settings_of(entry, all));
+  sampler->set_identity(name, settings_of(entry, all));
   return sampler;
 }
 

@@ -52,7 +52,7 @@ void copy_other(torch::Tensor& to, const torch::Tensor& from) {
 
 }  // namespace
 
-void Sampler::describe(std::string name, PtDict settings) {
+void Sampler::set_identity(std::string name, PtDict settings) {
   name_ = std::move(name);
   settings_ = std::move(settings);
 }
@@ -96,7 +96,7 @@ ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
 
 // Evaluates into a copy of the handles, because a model may replace the tensors that it is given by
 // its own.
-void Sampler::renew(EnergyModel& model, ChainState& state) const {
+void Sampler::reevaluate(EnergyModel& model, ChainState& state) const {
   Evaluation& current = state.current;
   Evaluation fresh = current;
   evaluate(model, state.x, fresh);
@@ -104,11 +104,11 @@ void Sampler::renew(EnergyModel& model, ChainState& state) const {
   copy_other(current.gradient, fresh.gradient);
   copy_other(current.differences, fresh.differences);
   for (size_t i = 0; i < current.cache.size(); ++i) copy_other(current.cache[i], fresh.cache[i]);
-  renew_kept(model, state);
+  refresh_cache(model, state);
 }
 
-void Sampler::restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
-                      const torch::Tensor& chain_ids, CapturedWork* renewal) const {
+void Sampler::reset(EnergyModel& model, ChainState& state, const torch::Tensor& x,
+                    const torch::Tensor& chain_ids, CapturedWork* renewal) const {
   check_states(model.space(), x, "the initial states");
   require(
       x.size(0) == state.chains() && chain_ids.numel() == state.chains(),
@@ -118,9 +118,9 @@ void Sampler::restart(EnergyModel& model, ChainState& state, const torch::Tensor
   state.chain_ids.copy_(chain_ids);
   state.statistics.clear();
   if (renewal) {
-    renewal->run(x.device(), [&] { renew(model, state); });
+    renewal->run(x.device(), [&] { reevaluate(model, state); });
   } else {
-    renew(model, state);
+    reevaluate(model, state);
   }
   require_finite_start(state);
 }
@@ -149,7 +149,7 @@ std::optional<Adaptation> Sampler::adaptation(const ChainState&, const StepParam
                                               const BurnIn& burn_in) const {
   if (!adapts()) return std::nullopt;
   if (burn_in.steps == 0)
-    return Adaptation{.complaint = "`adapt` acts in burn-in, and there was no burn-in"};
+    return Adaptation{.warning = "`adapt` acts in burn-in, and there was no burn-in"};
   return adapted_scale(params.scale[0].item<double>(), scales().front(), burn_in,
                        target_acceptance_);
 }
@@ -187,9 +187,9 @@ void Sampler::accept(ChainState& state, StepParams& params, bool unadjusted, int
   }
   to.append(current.cache.begin(), current.cache.end());
   from.append(proposed.cache.begin(), proposed.cache.end());
-  if (workspace.kept.defined()) {
-    to.push_back(workspace.kept);
-    from.push_back(workspace.moved);
+  if (workspace.cache.defined()) {
+    to.push_back(workspace.cache);
+    from.push_back(workspace.proposed_cache);
   }
   ops::accept(current.energy, proposed.energy, workspace.log_forward, workspace.log_backward,
               params.rng, state.chain_ids, to, from, state.statistics, unadjusted, group);

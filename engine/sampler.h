@@ -42,9 +42,9 @@ struct Scale {
 
 // Reports how far adaptation came in burn-in.
 struct Adaptation {
-  int64_t rounds = 0;          // rounds completed by a search, or steps made by another rule
-  bool settled = false;        // true if further steps would hardly change the adapted values
-  std::string complaint = {};  // a warning that says what is wrong if it has not settled
+  int64_t rounds = 0;        // rounds completed by a search, or steps made by another rule
+  bool converged = false;    // true if further steps would hardly change the adapted values
+  std::string warning = {};  // a warning that says what is wrong if it has not settled
 };
 
 // Summarises the burn-in of a run.
@@ -77,31 +77,31 @@ class Sampler {
   // learn the same, from the chains of all ranks.
   virtual StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                 int64_t t, int64_t total,
-                                const Ranks& ranks = Ranks::alone()) const;
+                                const Ranks& ranks = Ranks::single_process()) const;
   // Returns true if a step in burn-in differs from other steps.
-  virtual bool learns() const { return adapts(); }
+  virtual bool has_warmup() const { return adapts(); }
   // Reports on the adaptation after burn-in; nullopt if the sampler learns nothing.
   virtual std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
                                                const BurnIn& burn_in) const;
 
   // Returns true if the host waits within a step for a number that the device computes. Such a step
   // cannot be captured in a CUDA graph (engine/run/step_graph.h).
-  virtual bool asks_device() const { return false; }
+  virtual bool needs_host_sync() const { return false; }
   // Returns true if a step on this model can be captured in a CUDA graph.
   virtual bool captures(const EnergyModel& model) const {
-    return !asks_device() && model.capturable();
+    return !needs_host_sync() && model.capturable();
   }
 
   // Re-evaluates the current states after the energy function itself has changed, for example with
   // the temperature (engine/annealing/tempered_model.h). Overwrites the evaluation, and what the
   // family caches of it, in the existing tensors.
-  void renew(EnergyModel& model, ChainState& state) const;
+  void reevaluate(EnergyModel& model, ChainState& state) const;
 
   // Restarts the chains at x like init(), but in the existing tensors. renewal: if given, runs the
   // re-evaluation as a CUDA graph; null runs it directly. Throws what init() throws, and Error if
   // the number of chains differs.
-  void restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
-               const torch::Tensor& chain_ids, CapturedWork* renewal = nullptr) const;
+  void reset(EnergyModel& model, ChainState& state, const torch::Tensor& x,
+             const torch::Tensor& chain_ids, CapturedWork* renewal = nullptr) const;
 
   // Invalidates what the family caches of these chains (int64), whose states and evaluations have
   // been replaced from outside.
@@ -115,7 +115,7 @@ class Sampler {
   // Returns true if a step leaves π invariant.
   virtual bool exact() const { return true; }
   // Returns true if a chain's move depends on the states of other chains.
-  virtual bool couples() const { return false; }
+  virtual bool is_interacting() const { return false; }
   // Returns a sampler whose step t of 0 … last is the time reversal, with respect to π, of this
   // sampler's step last − t. Estimates that combine forward and reverse annealing need it. Null
   // means that every step is its own reversal. That holds for a Metropolis step and for a Gibbs
@@ -124,7 +124,7 @@ class Sampler {
   virtual std::unique_ptr<Sampler> reversed(int64_t last) const { return nullptr; }
   // Returns true if a step is a proposal with model calls and a Metropolis test. Otherwise a step
   // draws from conditionals, which the model may supply without a call.
-  virtual bool proposes() const { return true; }
+  virtual bool is_metropolis() const { return true; }
 
   // learned() returns the tensors learned in burn-in (a curvature, a balancing function), which can
   // be saved; restore() puts them into the state of a later run. restore() throws Error if they do
@@ -135,10 +135,10 @@ class Sampler {
   StepParams params(uint64_t seed, torch::Device device, int64_t step = 0) const;
 
   // The sampler's name, and every option that it reads with its resolved value: a saved computation
-  // depends on both. make_sampler() sets them by describe().
+  // depends on both. make_sampler() sets them by set_identity().
   const std::string& name() const { return name_; }
   const PtDict& settings() const { return settings_; }
-  void describe(std::string name, PtDict settings);
+  void set_identity(std::string name, PtDict settings);
 
   // Turns adaptation on: Robbins–Monro steps towards a mean acceptance
   // (engine/adaptation/acceptance.h).
@@ -149,8 +149,8 @@ class Sampler {
   // Adds the family's buffers to a state whose x, current and workspace.{y, proposed} exist.
   virtual void prepare(const EnergyModel& model, ChainState& state) const = 0;
 
-  // Refreshes what the family caches besides the evaluation; renew() calls it.
-  virtual void renew_kept(const EnergyModel& model, ChainState& state) const {}
+  // Refreshes what the family caches besides the evaluation; reevaluate() calls it.
+  virtual void refresh_cache(const EnergyModel& model, ChainState& state) const {}
 
   // Throws NonFinite if the energy or the gradient of an initial state is not finite.
   void require_finite_start(const ChainState& state) const;

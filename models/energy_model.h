@@ -113,7 +113,7 @@ class EnergyModel : public torch::nn::Module {
   // Sets the precision of the gradients that evaluate() computes. Throws Error if the model
   // supports float32 only and another one is requested.
   virtual void set_gradient_precision(GradientPrecision precision);
-  virtual bool knows_bfloat16() const { return false; }
+  virtual bool supports_bfloat16() const { return false; }
 
   // Returns U, [B], of states (uint8 or int64) or of relaxed states (floating). It is
   // differentiable in the parameters and, for relaxed input, twice in the state. Deep models return
@@ -134,13 +134,13 @@ class EnergyModel : public torch::nn::Module {
 
   // Computes U (Evaluation::target) from `energy`, after fused steps on a lattice have updated the
   // energy alone. The default does nothing, because its energy is U.
-  virtual void settle(const torch::Tensor& x, Evaluation& current) {}
+  virtual void flush_energy(const torch::Tensor& x, Evaluation& current) {}
 
   // Returns the tensors of the chains' present evaluation that fused lattice steps work on. After
-  // the steps, follow_local_steps() recomputes `energy` from the updated U. The defaults are those
+  // the steps, finish_local_steps() recomputes `energy` from the updated U. The defaults are those
   // of an untempered lattice.
   virtual LocalSteps local_steps(Evaluation& current);
-  virtual void follow_local_steps(Evaluation& current) {}
+  virtual void finish_local_steps(Evaluation& current) {}
 
   // Return the interface through which the model offers results that cost less than model calls;
   // null if it offers none. The defaults check which interfaces the model's own class implements;
@@ -180,7 +180,7 @@ class HasConditionals {
   // conditional_differences(). The caller has already added the change to the energy, so that the
   // default, which caches nothing else, does nothing. Evaluations with gradients or tables of
   // differences are not supported.
-  virtual void follow(const torch::Tensor& x, Evaluation& current) {}
+  virtual void update_after_move(const torch::Tensor& x, Evaluation& current) {}
 };
 
 // Implemented by models that can draw all their sites from exact conditionals in one step (a Gibbs

@@ -9,7 +9,7 @@
 
 #include "io/error.h"
 #include "models/parameter_file.h"
-#include "models/seeded.h"
+#include "models/scoped_torch_seed.h"
 #include "models/states.h"
 
 namespace isinglass {
@@ -69,7 +69,7 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
                  "2 to {} are allowed", kMostCategories);
   const std::shared_ptr<EnergyModel> model = [&] {
     // Networks draw initial values, which the loaded parameters then replace.
-    const Seeded initial(0);
+    const ScopedTorchSeed initial(0);
     return entry.load(options);
   }();
   const StateSpace space = model->space();
@@ -96,7 +96,7 @@ std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOp
   require(entry.trainable(), "model {} cannot be trained", name);
   require(entry.any_continuous || !options.continuous, "model {} has no continuous states; mlp has",
           name);
-  const Seeded generator(seed);
+  const ScopedTorchSeed generator(seed);
   return entry.fresh(options);
 }
 

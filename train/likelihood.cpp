@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/agreement.h"
+#include "engine/stop_consensus.h"
 #include "io/error.h"
 #include "models/energies.h"
 
@@ -18,7 +18,7 @@ double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string
                    torch::Device device, const Ranks& ranks) {
   const bool shared = x.size(0) >= ranks.size();
   const torch::Tensor energy =
-      shared ? ranks.gather(energies(model, ranks.share(x.size(0)).of(x), device))
+      shared ? ranks.gather(energies(model, ranks.shard(x.size(0)).of(x), device))
              : energies(model, x, device);
   const torch::Tensor bad = torch::isfinite(energy).logical_not().nonzero();
   if (bad.size(0) > 0) {
@@ -78,7 +78,7 @@ std::optional<ValidationScore> quick_validation_likelihood(
     const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop,
     const Ranks& all_ranks) {
   // If there are more ranks than chains, each rank computes the whole estimate.
-  const Ranks& ranks = all_ranks.size() <= options.chains ? all_ranks : Ranks::alone();
+  const Ranks& ranks = all_ranks.size() <= options.chains ? all_ranks : Ranks::single_process();
   require_options(data.validation.defined() && data.validation.size(0) > 0,
                   "`evaluate-every` needs validation images; {} has none", data.name);
   const int64_t count = std::min(options.images, data.validation.size(0));
@@ -93,7 +93,7 @@ std::optional<ValidationScore> quick_validation_likelihood(
                                         .seed = options.seed,
                                         .stream = RandomStream::kValidation},
                                        device, ranks);
-  Agreement agreement(all_ranks);
+  StopConsensus agreement(all_ranks);
   const AisResult ais = annealing.run({}, [&] { return agreement({.stop = stop && stop()}).stop; });
   if (!ais.finished) return std::nullopt;
   return ValidationScore{-energy - ais.log_z, ais.weight_ess,

@@ -50,7 +50,8 @@ struct SplitEnergy {
 // the images. Throws NumericalError, naming the split and the row, if the energy of an image is not
 // finite.
 std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
-                                        torch::Device device, const Ranks& ranks = Ranks::alone());
+                                        torch::Device device,
+                                        const Ranks& ranks = Ranks::single_process());
 
 struct ValidationOptions {
   int64_t chains = 100, temperatures = 10000;
@@ -67,6 +68,6 @@ struct ValidationOptions {
 std::optional<ValidationScore> quick_validation_likelihood(
     EnergyModel& model, const Sampler& sampler, const Dataset& data,
     const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop = {},
-    const Ranks& ranks = Ranks::alone());
+    const Ranks& ranks = Ranks::single_process());
 
 }  // namespace isinglass

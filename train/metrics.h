@@ -3,7 +3,7 @@
 //   difference                 energy_data − energy_model
 //   acceptance, hops           means over chains and steps: acceptance; sites changed per step
 //   energy_validation, never_visited, autocorrelation
-//                              only in some iterations (objectives/chain_signals.h)
+//                              only in some iterations (objectives/chain_diagnostics.h)
 //   coupling_rmse              only for an Ising model that learns from states of a known one
 //                              (objectives/coupling_error.h); before the step
 //   loss                       for objectives without chains, in place of the first five metrics

@@ -29,7 +29,7 @@ class MetricsFile : public TrainObserver {
   double seconds() const { return seconds_; }
   bool scored() const { return scored_; }
   // Returns a warning that says how many lines were moved to which file; empty if none were.
-  const std::string& complaint() const { return complaint_; }
+  const std::string& warning() const { return complaint_; }
 
  private:
   std::filesystem::path file_;

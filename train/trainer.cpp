@@ -83,20 +83,20 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
 TrainResult Trainer::run() {
   TORCH_INTERNAL_ASSERT(directory_, "start() or resume() comes first");
   sitting_ = Clock::now();
-  if (unscored_) {
+  if (evaluation_pending_) {
     try {
       const auto score = evaluate();
       if (!score) return result(/*interrupted=*/true);
-      unscored_ = false;
+      evaluation_pending_ = false;
       save();  // the best score is part of the state
-      tell([&](TrainObserver& observer) { observer.on_score(*score); });
+      notify([&](TrainObserver& observer) { observer.on_score(*score); });
     } catch (const NumericalError& reason) {
-      unscored_ = false;
+      evaluation_pending_ = false;
       recover(reason.what());
     }
   }
   stopped_ = false;
-  while (iteration_ < options_.iterations && !unscored_ && !stopped_) {
+  while (iteration_ < options_.iterations && !evaluation_pending_ && !stopped_) {
     Metrics metrics;
     std::optional<ValidationScore> score;
     try {
@@ -109,15 +109,15 @@ TrainResult Trainer::run() {
       recover(reason.what());
       continue;
     }
-    unscored_ = evaluation_due() && !score;
+    evaluation_pending_ = evaluation_due() && !score;
     metrics.add("seconds", earlier_seconds_ + seconds_since(sitting_));
     if (!recoveries_.empty()) metrics.add("recoveries", static_cast<double>(recoveries_.size()));
     if (score) add_score(metrics, *score);
-    tell([&](TrainObserver& observer) { observer.on_iteration(metrics); });
+    notify([&](TrainObserver& observer) { observer.on_iteration(metrics); });
     if (iteration_ % options_.checkpoint_every == 0) save();
   }
   if (saved_ != iteration_) save();
-  return result(unscored_ || iteration_ < options_.iterations);
+  return result(evaluation_pending_ || iteration_ < options_.iterations);
 }
 
 TrainResult Trainer::result(bool interrupted) const {
@@ -263,25 +263,25 @@ std::optional<ValidationScore> Trainer::evaluate() {
                   iteration_, score->value, kValidationVerdict, score->weight_ess, beside));
   if (comparable && score->value > best_score_) {
     best_score_ = score->value;
-    if (!ranks().leads()) return score;
+    if (!ranks().is_rank0()) return score;
     write_named_tensors(directory_->file("best.pt"), state_dict(ema_.averages()));
   }
   return score;
 }
 
-void Trainer::tell(const std::function<void(TrainObserver&)>& event) {
+void Trainer::notify(const std::function<void(TrainObserver&)>& event) {
   if (metrics_file_) event(*metrics_file_);
   if (hooks_.observer) event(*hooks_.observer);
 }
 
 void Trainer::warn(const std::string& message) {
   log(message);
-  tell([&](TrainObserver& observer) { observer.on_warning(message); });
+  notify([&](TrainObserver& observer) { observer.on_warning(message); });
 }
 
 void Trainer::log(const std::string& message) {
-  if (ranks().leads()) directory_->log(message);
-  tell([&](TrainObserver& observer) { observer.on_message(message); });
+  if (ranks().is_rank0()) directory_->log(message);
+  notify([&](TrainObserver& observer) { observer.on_message(message); });
 }
 
 }  // namespace isinglass

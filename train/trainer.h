@@ -47,7 +47,7 @@ struct TrainOptions {
 struct TrainHooks {
   // All ranks have the same parameters and make the same optimiser steps, with the sum of their
   // gradients. Rank 0 writes the files.
-  const Ranks* ranks = &Ranks::alone();
+  const Ranks* ranks = &Ranks::single_process();
   TrainObserver* observer = nullptr;
   std::function<bool()> stop = {};  // called in every iteration; true saves and ends the run
   // Returns the score of the model, or nothing if it was stopped. During the call the model's
@@ -108,7 +108,7 @@ class Trainer {
   torch::Tensor parameters_finite() const;
   bool evaluation_due() const;
   std::optional<ValidationScore> evaluate();  // nothing if it was stopped
-  void tell(const std::function<void(TrainObserver&)>& event);
+  void notify(const std::function<void(TrainObserver&)>& event);
   void log(const std::string& message);
   void warn(const std::string& message);  // also writes to the log
 
@@ -155,9 +155,9 @@ class Trainer {
   std::string why_skipped_;          // reason of the latest iteration; empty if it made its update
   Divergence divergence_;
   double best_score_ = -std::numeric_limits<double>::infinity();
-  bool stopped_ = false;        // a rank was told to stop
-  bool unscored_ = false;       // the evaluation after the last iteration was stopped
-  double earlier_seconds_ = 0;  // elapsed time of earlier processes
+  bool stopped_ = false;             // a rank was told to stop
+  bool evaluation_pending_ = false;  // the evaluation after the last iteration was stopped
+  double earlier_seconds_ = 0;       // elapsed time of earlier processes
   std::chrono::steady_clock::time_point sitting_ = {};  // start of this process's run()
 };
 

@@ -16,15 +16,15 @@ constexpr int64_t kRecoveryWindow = 10;  // number of checkpoint intervals
 }  // namespace
 
 void Trainer::start(const std::filesystem::path& directory) {
-  if (ranks().leads()) {
+  if (ranks().is_rank0()) {
     directory_ = RunDirectory::create(directory);
     metrics_file_.emplace(directory_->file("metrics.jsonl"));
     objective_->draw_data(directory_->file("data.png"));
   }
-  tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
+  notify([&](TrainObserver& observer) { observer.on_start(iteration_); });
   save();
   ranks().any(false);  // waits until rank 0 has written its files
-  if (!ranks().leads()) directory_ = RunDirectory::open(directory);
+  if (!ranks().is_rank0()) directory_ = RunDirectory::open(directory);
   warn_of_warmup();
 }
 
@@ -33,7 +33,7 @@ void Trainer::resume(const std::filesystem::path& directory) {
   // Rank 0 sets aside checkpoints that it cannot read. The other ranks read the one that it has
   // found.
   std::optional<std::pair<std::filesystem::path, Checkpoint>> found;
-  if (ranks().leads()) found = newest_readable();
+  if (ranks().is_rank0()) found = newest_readable();
   const int64_t newest =
       ranks().sum(torch::tensor(found ? found->second.iteration : int64_t{0})).item<int64_t>();
   if (!found) {
@@ -42,18 +42,18 @@ void Trainer::resume(const std::filesystem::path& directory) {
   }
   const auto& [file, checkpoint] = *found;
   restore(checkpoint, file.string());
-  if (ranks().leads()) metrics_file_.emplace(directory_->file("metrics.jsonl"));
-  tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
-  if (ranks().leads()) earlier_seconds_ = metrics_file_->seconds();
-  unscored_ = ranks().any(ranks().leads() && iteration_ > 0 && evaluation_due() &&
-                          !metrics_file_->scored());
-  if (ranks().leads()) export_weights();  // a killed process may not have written them
+  if (ranks().is_rank0()) metrics_file_.emplace(directory_->file("metrics.jsonl"));
+  notify([&](TrainObserver& observer) { observer.on_start(iteration_); });
+  if (ranks().is_rank0()) earlier_seconds_ = metrics_file_->seconds();
+  evaluation_pending_ = ranks().any(ranks().is_rank0() && iteration_ > 0 && evaluation_due() &&
+                                    !metrics_file_->scored());
+  if (ranks().is_rank0()) export_weights();  // a killed process may not have written them
   log(fmt::format(
       "resumed at iteration {}{}", iteration_,
       checkpoint.program == options_.program
           ? ""
           : fmt::format(" by the program {}; it was {}", options_.program, checkpoint.program)));
-  if (metrics_file_ && !metrics_file_->complaint().empty()) warn(metrics_file_->complaint());
+  if (metrics_file_ && !metrics_file_->warning().empty()) warn(metrics_file_->warning());
   warn_of_warmup();
   warn_of_plan(checkpoint);
 }
@@ -113,7 +113,7 @@ void Trainer::save() {
   saved_ = iteration_;
   NamedTensors energies = objective_->batch_energies();
   for (auto& [name, energy] : energies) energy = ranks().gather(energy).cpu();
-  if (!ranks().leads()) return;
+  if (!ranks().is_rank0()) return;
   const std::filesystem::path file = directory_->checkpoint_file(iteration_);
   write_checkpoint(file, checkpoint());
   directory_->remove_old_checkpoints(options_.recover > 0 ? recovery_spacing() : 0);
@@ -124,7 +124,7 @@ void Trainer::save() {
     warn(fmt::format("iteration {}: no picture of the chains: {}", iteration_, error.what()));
   }
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
-  tell([&](TrainObserver& observer) {
+  notify([&](TrainObserver& observer) {
     observer.on_energies(iteration_, energies);
     observer.on_checkpoint(file);
   });
@@ -177,8 +177,8 @@ void Trainer::recover(const std::string& reason) {
   objective_->repair(*model_, std::ssize(recoveries_));
   log(fmt::format("{}; back to iteration {} with the learning rate halved (recovery {})", what,
                   iteration_, recoveries_.size()));
-  if (ranks().leads()) directory_->remove_checkpoints_after(iteration_);
-  tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
+  if (ranks().is_rank0()) directory_->remove_checkpoints_after(iteration_);
+  notify([&](TrainObserver& observer) { observer.on_start(iteration_); });
   save();
 }
 
@@ -238,7 +238,7 @@ Checkpoint Trainer::checkpoint() const {
           .adam_step = adam_.step_number(),
           .average_updates = ema_.updates(),
           .buffer = objective_->chains(),
-          .carried = objective_->carried()};
+          .carried = objective_->saved_state()};
 }
 
 void Trainer::restore(const Checkpoint& saved, const std::string& file) {
@@ -255,7 +255,7 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   copy_tensors(saved.averages, own.averages, file);
   copy_tensors(saved.first_moments, own.first_moments, file);
   copy_tensors(saved.second_moments, own.second_moments, file);
-  objective_->take(saved.carried, file);
+  objective_->load_state(saved.carried, file);
   copy_tensors({{"adam_step", saved.adam_step},
                 {"average_updates", saved.average_updates},
                 {"buffer", saved.buffer}},

@@ -74,11 +74,11 @@ std::string run_ablate(const Options& options) {
   Json results;
   out.fill(options.of_run(values_of(spec)), [&] {
     results = run_cells(options, spec, grid, out, context);
-    if (!leads()) return;
+    if (!is_rank0()) return;
     if (const auto events = event_file(options)) show(*events, results);
     write_report(out.path(), out.file("report.html"));
   });
-  if (!leads()) return "";
+  if (!is_rank0()) return "";
   return options.flag("json") ? text_of(results, 2) + "\n"
                               : results_text(results, out.path().string());
 }

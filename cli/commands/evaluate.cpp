@@ -75,8 +75,8 @@ std::string run_evaluate(const Options& options) {
             out.path().string());
     if (fs::exists(checkpoint)) evaluation.restore(checkpoint);
   }
-  if (const std::string complaint = evaluation.complaint();
-      !complaint.empty() && leads() && !quiet(options)) {
+  if (const std::string complaint = evaluation.warning();
+      !complaint.empty() && is_rank0() && !quiet(options)) {
     fmt::print(stderr, "isinglass: warning: {}\n", spell_options(complaint, "--"));
   }
   // Says how many steps are done and how to resume.
@@ -95,7 +95,7 @@ std::string run_evaluate(const Options& options) {
              [&] { out.keep(fmt::format("{} holds {}", checkpoint.string(), standing())); }});
     progress.reset();
     if (!finished) throw Interrupted("saved after " + standing());
-    if (!leads()) return;
+    if (!is_rank0()) return;
     json = evaluation.json();
     write_pt(out.file("chains.pt"), PtValue{evaluation.estimate().chains()});
     const torch::Tensor rungs = evaluation.estimate().rung_history();
@@ -104,7 +104,7 @@ std::string run_evaluate(const Options& options) {
     if (const auto events = event_file(options)) show(*events, evaluation, json);
     fs::remove(checkpoint);
   });
-  if (!leads()) return "";
+  if (!is_rank0()) return "";
   return options.flag("json") ? text_of(json, 2) + "\n" : result_text(evaluation, out);
 }
 

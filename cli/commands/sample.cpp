@@ -100,7 +100,7 @@ std::string what_is_kept(int64_t draws, bool no_samples, const Json& summary,
 
 // Returns true if --resume, or a restarted job, finds a checkpoint. Otherwise the run was killed
 // before its first checkpoint and starts over. Throws Error if there is nothing left to do.
-bool goes_on(const Options& options, const OutputDirectory& out) {
+bool resumes(const Options& options, const OutputDirectory& out) {
   if (!options.has("resume") && !OutputDirectory::begun_before(options)) return false;
   if (SavedSampling::exists(out.path())) return true;
   const std::filesystem::path file = out.file("summary.json");
@@ -127,14 +127,14 @@ std::string run_sample(const Options& options) {
     require_netcdf();
   }
   OutputDirectory out(options);
-  const bool resumed = context.ranks->any(leads() && goes_on(options, out));
+  const bool resumed = context.ranks->any(is_rank0() && resumes(options, out));
   Sampling sampling(spec, context);
   sampling.watch_mixing();
   Json summary;
   std::string complaint;
   out.fill(options.of_run(values_of(sampling.spec())), [&] {
     Recorder recorder = sampling.recorder(
-        keep, keep && leads() ? draws_file(sampling.draws(), out, spec.netcdf) : "");
+        keep, keep && is_rank0() ? draws_file(sampling.draws(), out, spec.netcdf) : "");
     std::optional<StepRecorder> moves;
     if (spec.netcdf) moves.emplace(plan, *context.ranks);
     const std::string again =
@@ -157,14 +157,14 @@ std::string run_sample(const Options& options) {
     }
     const RunResult& result = sampling.run(recorder, observers, &saved);
     const bool stopped = context.ranks->any(context.to_stop());
-    if (leads()) summary = write_results(sampling, recorder, moves, out);
+    if (is_rank0()) summary = write_results(sampling, recorder, moves, out);
     if (events) {
       put_numbers(*events, result.steps, summary,
                   {"acceptance", "hops", "rhat", "ess", "adapted", "tempering"});
     }
-    complaint = sampling.complaint();
+    complaint = sampling.warning();
     if (stopped) {
-      const bool kept = context.ranks->any(leads() && SavedSampling::exists(out.path()));
+      const bool kept = context.ranks->any(is_rank0() && SavedSampling::exists(out.path()));
       throw Interrupted(
           fmt::format("{} of {} steps were made{}; {}", result.steps, plan.steps,
                       what_is_kept(recorder.made(), spec.no_samples, summary, out.path().string()),
@@ -172,9 +172,9 @@ std::string run_sample(const Options& options) {
                            : fmt::format("isinglass sample --resume {} makes the burn-in anew",
                                          out.path().string())));
     }
-    if (leads()) saved.remove();
+    if (is_rank0()) saved.remove();
   });
-  if (!leads()) return "";
+  if (!is_rank0()) return "";
   std::vector<std::string> warnings = chain_warnings(summary);
   warnings.insert(warnings.begin(), complaint);
   warnings.push_back(optimum_warning(summary));

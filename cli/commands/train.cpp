@@ -90,7 +90,7 @@ class TrainProgress : public TrainObserver {
 
 // Returns true if --resume, or a restarted job, finds finished iterations. Otherwise this is a new
 // run or one that was killed before its first checkpoint.
-bool goes_on(const Options& options) {
+bool resumes(const Options& options) {
   const bool again = OutputDirectory::begun_before(options);
   if (!options.has("resume") && !again) return false;
   const fs::path directory = options.path(again ? "out" : "resume");
@@ -132,7 +132,7 @@ std::string result_text(const Options& options, const TrainSpec& spec, const Tra
 
 std::string run_train(const Options& options) {
   const Context context = context_of(options);
-  const bool resumed = context.ranks->any(leads() && goes_on(options));
+  const bool resumed = context.ranks->any(is_rank0() && resumes(options));
   OutputDirectory out(options);
   TrainProgress progress(out, quiet(options));
   Training training(spec_of<TrainSpec>(options.said()), context, &progress, resumed);
@@ -148,7 +148,7 @@ std::string run_train(const Options& options) {
                                     result.iteration, out.path().string()));
     }
   });
-  if (!leads()) return "";
+  if (!is_rank0()) return "";
   return result_text(options, training.spec(), result, progress.last(), out);
 }
 

@@ -25,9 +25,9 @@ void adapt_scale(torch::Tensor value, const Scale& range, const torch::Tensor& a
 Adaptation adapted_scale(double value, const Scale& range, const BurnIn& burn_in, double target) {
   const double excess = burn_in.acceptance - target;
   const bool at_end = excess > 0 ? value >= range.most : value <= range.least;
-  Adaptation result{.rounds = burn_in.steps, .settled = std::abs(excess) <= kNear || at_end};
-  if (!result.settled) {
-    result.complaint = fmt::format(
+  Adaptation result{.rounds = burn_in.steps, .converged = std::abs(excess) <= kNear || at_end};
+  if (!result.converged) {
+    result.warning = fmt::format(
         "`adapt` aims at a mean acceptance of {:.3g}, and at the end of burn-in it was "
         "{:.3g}",
         target, burn_in.acceptance);
@@ -37,8 +37,8 @@ Adaptation adapted_scale(double value, const Scale& range, const BurnIn& burn_in
 
 void doubt_frozen(Adaptation& adapted, double hops, double acceptance) {
   if (!(hops < kFewestHops)) return;
-  adapted.settled = false;
-  adapted.complaint = fmt::format(
+  adapted.converged = false;
+  adapted.warning = fmt::format(
       "`adapt` has no signal to adapt to: at the end of burn-in a step changed {:.2g} sites at a "
       "mean acceptance of {:.3g}, which counts proposals equal to the current state; the chains "
       "are frozen",

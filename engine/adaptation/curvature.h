@@ -22,7 +22,7 @@ class CurvatureEstimate {
   // Adds the moves [B, D] of all ranks: states (uint8) and gradients of U (float32) before and
   // after. Chains that did not move add nothing.
   void add(const torch::Tensor& x, const torch::Tensor& y, const torch::Tensor& gradient_x,
-           const torch::Tensor& gradient_y, const Ranks& ranks = Ranks::alone());
+           const torch::Tensor& gradient_y, const Ranks& ranks = Ranks::single_process());
 
   // Returns W, float64 [D, D], on the CPU; undefined if no chain has moved.
   torch::Tensor solve() const;

@@ -109,13 +109,13 @@ void JumpSearch::compare() {
 
 void JumpSearch::move(const Arms& arms) {
   const double here = arms.mean[0];
-  settled_ = false;
+  converged_ = false;
   if (arms.longest() == 0) {
     middle_[0] += arms.acceptance > 0.5 ? spacing_[0] : -spacing_[0];
     middle_ = within(middle_);
     return;
   }
-  settled_ = true;
+  converged_ = true;
   for (int axis = 0; axis < 2; ++axis) {
     const int up = 1 + 2 * axis, down = up + 1;
     const double bend = 2 * here - arms.mean[up] - arms.mean[down];
@@ -124,12 +124,12 @@ void JumpSearch::move(const Arms& arms) {
         0.5 * (arms.mean[up] - arms.mean[down]) / std::max({bend, noise, 1e-9 * arms.longest()});
     double& h = spacing_[axis];
     middle_[axis] += h * std::clamp(vertex, -1.0, 1.0);
-    settled_ = settled_ && std::abs(vertex) < 1;
+    converged_ = converged_ && std::abs(vertex) < 1;
     const double factor = bend > 0 ? std::sqrt(2 * kLoss * here / bend) : 2;
     h = std::clamp(h * std::clamp(factor, 0.5, 2.0), kLeastSpacing, kMostSpacing);
   }
   middle_ = within(middle_);
-  precision_ = settled_ ? std::max(kFinest, 0.8 * precision_) : kCoarsest;
+  precision_ = converged_ ? std::max(kFinest, 0.8 * precision_) : kCoarsest;
 }
 
 }  // namespace isinglass

@@ -38,7 +38,7 @@ class JumpSearch {
   Values best() const;                        // the best values after the completed rounds
   int64_t rounds() const { return rounds_; }  // completed rounds
   // Returns true if the last round found the longest jump between its outer points.
-  bool settled() const { return settled_; }
+  bool converged() const { return converged_; }
 
   // Records the step made with trial(): means over chains of |Δx|₁ and of the acceptance, float64
   // [] on any device.
@@ -57,7 +57,7 @@ class JumpSearch {
   Point middle_, spacing_ = {2, 1};
   double precision_;
   int64_t rounds_ = 0, steps_ = 0;
-  bool settled_ = false;
+  bool converged_ = false;
   // float64 [3, 5]: sums of jumps, of their squares, of acceptances, per point
   torch::Tensor sums_;
 };

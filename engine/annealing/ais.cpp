@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/agreement.h"
+#include "engine/stop_consensus.h"
 #include "io/error.h"
 #include "io/sha256.h"
 #include "kernels/random/counters.h"
@@ -57,13 +57,13 @@ void restore_cache(const std::vector<torch::Tensor>& saved, std::vector<torch::T
 
 }  // namespace
 
-Evidence AisResult::evidence() const {
-  Evidence evidence{log_z, weight_ess, log_weights.numel()};
+LogZDiagnostics AisResult::diagnostics() const {
+  LogZDiagnostics diagnostics{log_z, weight_ess, log_weights.numel()};
   if (reverse) {
-    evidence.reverse = Evidence::Reverse{reverse->log_z_upper, reverse->weight_ess, reverse->rhat,
-                                         reverse->round_trips};
+    diagnostics.reverse = LogZDiagnostics::Reverse{reverse->log_z_upper, reverse->weight_ess,
+                                                   reverse->rhat, reverse->round_trips};
   }
-  return evidence;
+  return diagnostics;
 }
 
 LogZBounds AisResult::bounds() const {
@@ -90,7 +90,7 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
       sampler.exact(),
       "annealing needs steps that leave the distribution invariant, and {} is not exact",
       sampler.name());
-  require_options(!sampler.couples(),
+  require_options(!sampler.is_interacting(),
                   "annealing needs chains that move independently; {} pulls the chains of a group "
                   "towards each other",
                   sampler.name());
@@ -100,10 +100,10 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   require_option(has_counters(options.temperatures), "steps", options.temperatures,
                  "at most {} temperatures have random numbers of their own", kLargestCounter);
   // The estimate has the first chain numbers; the other runs have their own numbers after them.
-  legs_end_ = options.first_chain + options.chains;
+  runs_end_ = options.first_chain + options.chains;
   const auto add = [&](Part part, int64_t temperatures, int64_t chains) {
-    legs_.push_back({part, temperatures, legs_end_, chains});
-    legs_end_ += chains;
+    runs_.push_back({part, temperatures, runs_end_, chains});
+    runs_end_ += chains;
   };
   if (options.schedule == Schedule::kAdaptive) {
     add(Part::kPilot, std::clamp<int64_t>(options.temperatures / 20, 20, kLargestPilot),
@@ -112,7 +112,7 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   for (const int64_t temperatures : options.curve) {
     add(Part::kCurve, temperatures, options.chains);
   }
-  legs_.push_back({Part::kForward, options.temperatures, options.first_chain, options.chains});
+  runs_.push_back({Part::kForward, options.temperatures, options.first_chain, options.chains});
   if (options.reverse) {
     const ReverseStart& from = *options.reverse;
     if (from.states.defined()) {
@@ -120,14 +120,14 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
       states_sha256_ = sha256({{"states", from.states}});
     } else if (from.longest > 0) {
       add(Part::kEquilibrium, from.longest, options.chains);
-      watch_ = EquilibriumWatch(ranks.share(options.chains).count, device);
+      watch_ = ConvergenceMonitor(ranks.shard(options.chains).count, device);
     }
     add(Part::kReverse, options.temperatures, options.chains);
   }
   require_option(
-      has_counters(legs_end_), "chains", options.chains,
+      has_counters(runs_end_), "chains", options.chains,
       "all runs together need {} chains, and at most {} have random numbers of their own",
-      legs_end_, kLargestCounter);
+      runs_end_, kLargestCounter);
 }
 
 void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, double rhat,
@@ -143,24 +143,24 @@ void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, doubl
 
 int64_t AnnealedImportanceSampling::steps_total() const {
   int64_t total = steps_done_ - k_;
-  for (size_t i = leg_; i < legs_.size(); ++i) {
-    const bool over = legs_[i].part == Part::kEquilibrium && settled_;
-    total += over && i == leg_ ? k_ : legs_[i].temperatures;
+  for (size_t i = run_index_; i < runs_.size(); ++i) {
+    const bool over = runs_[i].part == Part::kEquilibrium && settled_;
+    total += over && i == run_index_ ? k_ : runs_[i].temperatures;
   }
   return total;
 }
 
 torch::Tensor AnnealedImportanceSampling::leg_chain_ids() const {
-  const Share own = own_chains();
-  const int64_t first = leg().first_chain + own.first;
+  const Shard own = own_chains();
+  const int64_t first = current_run().first_chain + own.first;
   return torch::arange(first, first + own.count,
                        torch::TensorOptions(torch::kInt64).device(device_));
 }
 
 torch::Tensor AnnealedImportanceSampling::first_states(const torch::Tensor& ids) const {
   if (resumed_.defined()) return resumed_;
-  if (leg().part == Part::kEquilibrium) return own_chains().of(result_.x);
-  if (leg().part != Part::kReverse) return path_->sample(ids, key());
+  if (current_run().part == Part::kEquilibrium) return own_chains().of(result_.x);
+  if (current_run().part != Part::kReverse) return path_->sample(ids, key());
   const torch::Tensor& given = options_.reverse->states;
   TORCH_INTERNAL_ASSERT(given.defined() || options_.reverse->longest > 0,
                         "reverse_from() comes first");
@@ -176,25 +176,26 @@ int64_t AnnealedImportanceSampling::calls_of_start() const {
 
 // Starts a run at exact draws from p_0, or at the states that its part prescribes. A resumed run
 // starts where it was interrupted.
-void AnnealedImportanceSampling::begin_leg() {
-  const bool equilibrium = leg().part == Part::kEquilibrium;
+void AnnealedImportanceSampling::begin_run() {
+  const bool equilibrium = current_run().part == Part::kEquilibrium;
   if (equilibrium) {
     betas_ = {1};
   } else {
-    const bool pilot = leg().part == Part::kPilot;
-    betas_ = annealing_schedule(pilot ? Schedule::kSigmoid : options_.schedule, leg().temperatures,
-                                pilot_);
+    const bool pilot = current_run().part == Part::kPilot;
+    betas_ = annealing_schedule(pilot ? Schedule::kSigmoid : options_.schedule,
+                                current_run().temperatures, pilot_);
     if (pilot) pilot_.beta = betas_;
-    if (leg().part == Part::kReverse) std::reverse(betas_.begin(), betas_.end());
+    if (current_run().part == Part::kReverse) std::reverse(betas_.begin(), betas_.end());
   }
-  const bool back = leg().part == Part::kReverse;
+  const bool back = current_run().part == Part::kReverse;
   path_->turn_back(back);
-  reversed_ = back ? sampler_.reversed(std::max<int64_t>(leg().temperatures - 2, 0)) : nullptr;
+  reversed_ =
+      back ? sampler_.reversed(std::max<int64_t>(current_run().temperatures - 2, 0)) : nullptr;
   const Sampler& sampler = leg_sampler();
   params_ = sampler.params(key(), device_, k_);
   const torch::Tensor ids = leg_chain_ids();
   const std::vector<torch::Tensor> saved = std::move(state_.current.cache);
-  const torch::Tensor kept = state_.workspace.kept;
+  const torch::Tensor kept = state_.workspace.cache;
   // At β = 0 no state is forbidden. States that the target forbids have weight 0, which is no
   // error.
   Evaluation none;
@@ -205,7 +206,7 @@ void AnnealedImportanceSampling::begin_leg() {
   });
   if (resumed_.defined()) {
     restore_cache(saved, state_.current.cache);
-    if (state_.workspace.kept.defined() && kept.defined()) state_.workspace.kept.copy_(kept);
+    if (state_.workspace.cache.defined() && kept.defined()) state_.workspace.cache.copy_(kept);
     state_.statistics.acceptance_sum.copy_(acceptance_sum_);
     resumed_ = acceptance_sum_ = torch::Tensor();
   } else {
@@ -214,37 +215,37 @@ void AnnealedImportanceSampling::begin_leg() {
   }
   stepper_.emplace(path_->model(), sampler, state_, params_,
                    options_.cuda_graph && sampler.captures(path_->model()),
-                   static_cast<Transition*>(this), k_);
+                   static_cast<StepHook*>(this), k_);
   path_->set_beta(betas_[equilibrium ? 0 : k_], state_.x, state_.current);
   begun_ = true;
 }
 
 int64_t AnnealedImportanceSampling::before_step(int64_t t, const Sampler&, ChainState& state,
                                                 StepParams&) {
-  if (!leg().weighs()) return kForever;
+  if (!current_run().has_weights()) return kForever;
   const torch::Tensor& fall = path_->advance(betas_[t + 1], state.x, state.current);
-  if (leg().part == Part::kPilot) {
+  if (current_run().part == Part::kPilot) {
     pilot_.variance.push_back(added_variance(ranks_.gather(fall), ranks_.gather(log_weights_)));
   }
   log_weights_.add_(fall);
   return 1;
 }
 
-void AnnealedImportanceSampling::step_leg() {
-  const bool watched = !leg().weighs();
+void AnnealedImportanceSampling::step_run() {
+  const bool watched = !current_run().has_weights();
   const int64_t most =
-      watched ? std::min(watch_.until_seen(), leg().temperatures - k_) : int64_t{1};
+      watched ? std::min(watch_.steps_until_check(), current_run().temperatures - k_) : int64_t{1};
   const int64_t made = stepper_->advance(most);
   result_.energy_evaluations += stepper_->take_evaluations();
   k_ += made;
   steps_done_ += made;
-  if (watched && watch_.see(made, state_.current.energy, ranks_)) {
+  if (watched && watch_.check(made, state_.current.energy, ranks_)) {
     settled_ = watch_.rhat() < kLargestRhat;
   }
 }
 
 bool AnnealedImportanceSampling::leg_is_over() const {
-  return k_ >= leg().temperatures || (!leg().weighs() && settled_);
+  return k_ >= current_run().temperatures || (!current_run().has_weights() && settled_);
 }
 
 AnnealedChains AnnealedImportanceSampling::annealed_chains() const {
@@ -253,9 +254,9 @@ AnnealedChains AnnealedImportanceSampling::annealed_chains() const {
           ranks_.mean(state_.statistics.acceptance_sum).item<double>() / steps};
 }
 
-void AnnealedImportanceSampling::finish_leg() {
-  const Leg done = leg();
-  if (done.part != Part::kPilot && done.weighs()) {
+void AnnealedImportanceSampling::finish_run() {
+  const Run done = current_run();
+  if (done.part != Part::kPilot && done.has_weights()) {
     const WeightSummary summary = summarise_weights(ranks_.gather(log_weights_), key());
     if (!std::isfinite(summary.log_mean)) {
       throw NumericalError(
@@ -274,7 +275,7 @@ void AnnealedImportanceSampling::finish_leg() {
       static_cast<AnnealedChains&>(result_) = annealed_chains();
     }
   }
-  ++leg_;
+  ++run_index_;
   k_ = 0;
   begun_ = false;
 }
@@ -299,14 +300,14 @@ AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
                                           const std::function<bool()>& stop) {
   torch::NoGradGuard no_grad;
   const FullPrecision full;
-  while (leg_ < legs_.size()) {
-    if (!begun_) begin_leg();
+  while (run_index_ < runs_.size()) {
+    if (!begun_) begin_run();
     while (!leg_is_over()) {
       if (stop && stop()) return result_;
-      step_leg();
+      step_run();
       if (on_step) on_step();
     }
-    finish_leg();
+    finish_run();
   }
   result_.finished = true;
   return result_;
@@ -315,9 +316,9 @@ AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
 void AnnealedImportanceSampling::step() {
   torch::NoGradGuard no_grad;
   const FullPrecision full;
-  if (!begun_) begin_leg();
+  if (!begun_) begin_run();
   TORCH_INTERNAL_ASSERT(!leg_is_over(), "the present run is finished");
-  step_leg();
+  step_run();
 }
 
 }  // namespace isinglass

@@ -10,7 +10,7 @@
 // A step costs one model call; the change of temperature before it costs none (path.h). The
 // estimate is preceded by shorter runs with chains of their own, which are the points of a
 // convergence curve. The reverse chains start from given states, or continue from the last states
-// of the forward chains at β = 1 until they are in equilibrium (equilibrium.h). In either case, R̂
+// of the forward chains at β = 1 until they are in equilibrium (convergence_monitor.h). In either case, R̂
 // of the chains that they start from tells how far the upper bound can be trusted (verdict.h).
 //
 // The bidirectional estimate (Crooks) needs reverse steps that are the time reversals of the
@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/annealing/equilibrium.h"
+#include "engine/annealing/convergence_monitor.h"
 #include "engine/annealing/path.h"
 #include "engine/annealing/schedule.h"
 #include "engine/annealing/verdict.h"
@@ -94,17 +94,17 @@ struct AisResult : AnnealedChains {
   bool finished = false;  // false if stopped; then take checkpoint() and resume later
   std::optional<ReverseResult> reverse = {};
 
-  Evidence evidence() const;
+  LogZDiagnostics diagnostics() const;
   LogZBounds bounds() const;
 };
 
 // The whole computation. It can be interrupted between steps and resumed from a checkpoint. Ranks
 // share the chains of every run.
-class AnnealedImportanceSampling : private Transition {
+class AnnealedImportanceSampling : private StepHook {
  public:
   AnnealedImportanceSampling(EnergyModel& model, const Sampler& sampler, const Factorised& start,
                              const AisOptions& options, torch::Device device,
-                             const Ranks& ranks = Ranks::alone());
+                             const Ranks& ranks = Ranks::single_process());
 
   // Supplies the reverse start that options.reverse left open: the states, one per chain, the R̂ of
   // the chains that they come from, and the round trips of their ladder.
@@ -130,35 +130,35 @@ class AnnealedImportanceSampling : private Transition {
   int64_t steps_total() const;
 
   // Returns how many chain numbers, from first_chain on, the whole computation uses.
-  int64_t chain_numbers() const { return legs_end_ - options_.first_chain; }
+  int64_t chain_numbers() const { return runs_end_ - options_.first_chain; }
 
  private:
   enum class Part { kPilot, kCurve, kForward, kEquilibrium, kReverse };
-  struct Leg {  // one run of a batch of chains
+  struct Run {  // one run of a batch of chains
     Part part;
     int64_t temperatures;
     int64_t first_chain, chains;
 
     // Returns true if the chains of this run have weights.
-    bool weighs() const { return part != Part::kEquilibrium; }
+    bool has_weights() const { return part != Part::kEquilibrium; }
   };
 
   // Returns the settings in which a checkpoint and this object must agree.
   PtDict settings() const;
-  void begin_leg();
-  void step_leg();
+  void begin_run();
+  void step_run();
   bool leg_is_over() const;
   // Moves from β_t to β_{t+1} before step t of a run: updates first the weights, then the model.
   int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
                       StepParams& params) override;
-  void finish_leg();
+  void finish_run();
   void finish_reverse(const WeightSummary& summary);
   AnnealedChains annealed_chains() const;
   torch::Tensor first_states(const torch::Tensor& ids) const;
   torch::Tensor leg_chain_ids() const;
-  Share own_chains() const { return ranks_.share(leg().chains); }
+  Shard own_chains() const { return ranks_.shard(current_run().chains); }
   int64_t calls_of_start() const;  // model calls per chain
-  const Leg& leg() const { return legs_[leg_]; }
+  const Run& current_run() const { return runs_[run_index_]; }
   const Sampler& leg_sampler() const { return reversed_ ? *reversed_ : sampler_; }
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }
 
@@ -169,12 +169,12 @@ class AnnealedImportanceSampling : private Transition {
   AisOptions options_;
   torch::Device device_;
   const Ranks& ranks_;
-  std::vector<Leg> legs_;
-  int64_t legs_end_ = 0;
+  std::vector<Run> runs_;
+  int64_t runs_end_ = 0;
 
   std::string states_sha256_;  // hash of the reverse states in the options; empty if none
 
-  size_t leg_ = 0;
+  size_t run_index_ = 0;
   // The reversed sampler of a reverse run; null if steps are their own reversals.
   std::unique_ptr<Sampler> reversed_;
   bool begun_ = false;  // true once the current run has its initial states
@@ -183,7 +183,7 @@ class AnnealedImportanceSampling : private Transition {
   bool settled_ = false;  // true once the long chains are in equilibrium
   Pilot pilot_;
   AisResult result_;
-  EquilibriumWatch watch_;
+  ConvergenceMonitor watch_;
   torch::Tensor log_weights_;
   // Restored chains and sums, from restore() until their run begins.
   torch::Tensor resumed_, acceptance_sum_;

@@ -67,7 +67,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   if (!own_functions(target_).empty()) {
     put(dict, "functions", function_identity(target_, device_));
   }
-  put(dict, "leg", static_cast<int64_t>(leg_));
+  put(dict, "leg", static_cast<int64_t>(run_index_));
   put(dict, "k", k_);
   put(dict, "steps_done", steps_done_);
   put(dict, "settled", settled_);
@@ -82,7 +82,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   PtList cache(state_.current.cache.size());
   for (size_t i = 0; i < cache.size(); ++i) cache[i].value = all(state_.current.cache[i]);
   put(dict, "cache", cache);
-  if (state_.workspace.kept.defined()) put(dict, "kept", all(state_.workspace.kept));
+  if (state_.workspace.cache.defined()) put(dict, "kept", all(state_.workspace.cache));
   put(dict, "log_weights", all(log_weights_));
   put(dict, "acceptance_sum", all(state_.statistics.acceptance_sum));
   if (result_.x.defined()) {  // the forward chains have finished
@@ -103,9 +103,9 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   const PtDict& saved_settings = entries.dict("settings");
   require_same_settings(saved_settings, known_to(saved_settings, settings()), kWhat);
   require_same_functions(entries.find<PtDict>("functions"), target_, device_, kWhat);
-  leg_ = static_cast<size_t>(entries.integer("leg"));
+  run_index_ = static_cast<size_t>(entries.integer("leg"));
   k_ = entries.integer("k");
-  require(leg_ < legs_.size() && k_ >= 0 && k_ <= leg().temperatures,
+  require(run_index_ < runs_.size() && k_ >= 0 && k_ <= current_run().temperatures,
           "{} is at a step outside this run", kWhat);
   steps_done_ = entries.integer("steps_done");
   settled_ = entries.flag("settled");
@@ -137,29 +137,31 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
     result_.log_z_se = forward.real("log_z_se");
     result_.weight_ess = forward.real("weight_ess");
   }
-  require(result_.x.defined() == (leg().part == Part::kEquilibrium || leg().part == Part::kReverse),
+  require(result_.x.defined() ==
+              (current_run().part == Part::kEquilibrium || current_run().part == Part::kReverse),
           "{} does not hold the results of its forward chains", kWhat);
   if (const PtDict* saved = entries.find<PtDict>("equilibrium"))
-    watch_.restore(*saved, ranks_.share(options_.chains), device_);
-  const Share own = own_chains();
-  resumed_ = own.of(states(entries.tensor("x"), leg().chains)).contiguous();
+    watch_.restore(*saved, ranks_.shard(options_.chains), device_);
+  const Shard own = own_chains();
+  resumed_ = own.of(states(entries.tensor("x"), current_run().chains)).contiguous();
   const PtList* cache = entries.find<PtList>("cache");
   require(cache, "{} has no entry 'cache' that is a list", kWhat);
   state_.current.cache.clear();
   for (const PtValue& kept : *cache) {
     require(kept.is_tensor(), "{}'s entry 'cache' holds more than tensors", kWhat);
     const torch::Tensor rows = std::get<torch::Tensor>(kept.value);
-    require(rows.dim() > 0 && rows.size(0) == leg().chains, "{} does not hold {} chains", kWhat,
-            leg().chains);
+    require(rows.dim() > 0 && rows.size(0) == current_run().chains, "{} does not hold {} chains",
+            kWhat, current_run().chains);
     state_.current.cache.push_back(own.of(rows));
   }
   if (const torch::Tensor* kept = entries.find<torch::Tensor>("kept")) {
-    require(kept->dim() > 0 && kept->size(0) == leg().chains, "{} does not hold {} chains", kWhat,
-            leg().chains);
-    state_.workspace.kept = own.of(*kept);
+    require(kept->dim() > 0 && kept->size(0) == current_run().chains, "{} does not hold {} chains",
+            kWhat, current_run().chains);
+    state_.workspace.cache = own.of(*kept);
   }
-  log_weights_ = own.of(of_chains(entries.tensor("log_weights"), leg().chains)).clone();
-  acceptance_sum_ = own.of(of_chains(entries.tensor("acceptance_sum"), leg().chains)).clone();
+  log_weights_ = own.of(of_chains(entries.tensor("log_weights"), current_run().chains)).clone();
+  acceptance_sum_ =
+      own.of(of_chains(entries.tensor("acceptance_sum"), current_run().chains)).clone();
   begun_ = false;
 }
 

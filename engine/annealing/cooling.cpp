@@ -29,7 +29,7 @@ int64_t Cooling::before_step(int64_t t, const Sampler& sampler, ChainState& stat
         levels_ > 1 ? static_cast<double>(level) / static_cast<double>(levels_ - 1) : 1;
     temperature_ = temperatures_.first * std::pow(temperatures_.last / temperatures_.first, share);
     model_.set_beta(1 / temperature_);
-    model_.renew(sampler, state);
+    model_.reevaluate(sampler, state);
   }
   if (level + 1 == levels_) return kForever;
   return ((level + 1) * steps_ + levels_ - 1) / levels_ - t;

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "engine/annealing/tempered_model.h"
-#include "engine/run/transition.h"
+#include "engine/run/step_hook.h"
 
 namespace isinglass {
 
@@ -16,7 +16,7 @@ struct Temperatures {
   double first = 1, last = 1;
 };
 
-class Cooling : public Transition {
+class Cooling : public StepHook {
  public:
   // steps: the length of burn-in, at least 1. The target must outlive this object.
   Cooling(EnergyModel& target, Temperatures temperatures, int64_t steps, torch::Device device);

@@ -29,16 +29,16 @@ class LinearPath : public AnnealingPath {
   }
 
   const torch::Tensor& advance(double beta, const torch::Tensor& x, Evaluation& current) override {
-    fall_ = model_.slope(current).mul_(beta - beta_);
+    log_weight_increment_ = model_.slope(current).mul_(beta - beta_);
     set_beta(beta, x, current);
-    return fall_;
+    return log_weight_increment_;
   }
 
  private:
   const Factorised& start_;
   TemperedModel model_;
   double beta_ = 0;
-  torch::Tensor fall_;
+  torch::Tensor log_weight_increment_;
 };
 
 // A change of β recomputes the free energies from the hidden inputs, which are kept.
@@ -60,18 +60,19 @@ class JointPath : public AnnealingPath {
   }
 
   const torch::Tensor& advance(double beta, const torch::Tensor& x, Evaluation& current) override {
-    if (!fall_.defined() || fall_.sizes() != current.energy.sizes()) {
-      fall_ = torch::empty_like(current.energy);
+    if (!log_weight_increment_.defined() ||
+        log_weight_increment_.sizes() != current.energy.sizes()) {
+      log_weight_increment_ = torch::empty_like(current.energy);
     }
-    fall_.copy_(current.energy);
+    log_weight_increment_.copy_(current.energy);
     set_beta(beta, x, current);
-    return fall_.sub_(current.energy);
+    return log_weight_increment_.sub_(current.energy);
   }
 
  private:
   const Factorised& start_;
   AnnealedRbm model_;
-  torch::Tensor fall_;
+  torch::Tensor log_weight_increment_;
 };
 
 }  // namespace

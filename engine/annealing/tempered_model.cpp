@@ -236,7 +236,7 @@ void TemperedModel::evaluate_differences(const torch::Tensor& x, Evaluation& out
   combine(start, target, out);
 }
 
-void TemperedModel::settle(const torch::Tensor&, Evaluation& current) {
+void TemperedModel::flush_energy(const torch::Tensor&, Evaluation& current) {
   if (!is_lattice_) return;
   make_like(current.target, current.energy);
   at::div_out(current.target, current.energy, beta_);
@@ -256,7 +256,7 @@ LocalSteps TemperedModel::local_steps(Evaluation& current) {
           beta_of_chains(current.energy.size(0))};
 }
 
-void TemperedModel::follow_local_steps(Evaluation& current) {
+void TemperedModel::finish_local_steps(Evaluation& current) {
   if (lattice_) recombine_energy(current);
 }
 
@@ -287,7 +287,7 @@ void TemperedModel::conditional_differences(const torch::Tensor& x, const torch:
 // Adds to each part the difference at the value that was drawn, which is 0 if the value did not
 // change. This is done on a CPU only, because on a GPU the host would have to wait to learn whether
 // the energies are finite.
-void TemperedModel::follow(const torch::Tensor& x, Evaluation& current) {
+void TemperedModel::update_after_move(const torch::Tensor& x, Evaluation& current) {
   const Parts parts = this->parts(false, false);
   if (!x.is_cpu() || current.cache.size() > parts.own()) return evaluate_energy(x, current);
   const double sum =
@@ -321,9 +321,9 @@ void TemperedModel::set_beta(const torch::Tensor& beta) {
   beta_.copy_(beta);
 }
 
-void TemperedModel::renew(const Sampler& sampler, ChainState& state) {
+void TemperedModel::reevaluate(const Sampler& sampler, ChainState& state) {
   if (is_lattice_) {
-    sampler.renew(*this, state);
+    sampler.reevaluate(*this, state);
   } else {
     recombine(state.current);
   }

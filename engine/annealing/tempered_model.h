@@ -15,7 +15,7 @@
 //            lattice, and fused lattice steps remain available. A change of β needs an evaluation.
 //            This form has a single β and no U_0.
 //
-// Evaluation::target is U: always in the form of parts, and in the form of a lattice once settle()
+// Evaluation::target is U: always in the form of parts, and in the form of a lattice once flush_energy()
 // has been called. Where U_0 or U is infinite, U_β is U_0 at β = 0 and U at β = 1
 // (kernels/tempering/mixture.h).
 #pragma once
@@ -57,17 +57,17 @@ class TemperedModel : public EnergyModel,
                       bool gradient, Evaluation& out) override;
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
   int64_t difference_calls() const override { return difference_calls_; }  // those of the target
-  void settle(const torch::Tensor& x, Evaluation& current) override;
+  void flush_energy(const torch::Tensor& x, Evaluation& current) override;
 
   HasConditionals* conditionals() override;
   HasSweeps* sweeps() override;
   HasEnergyDifferences* exact_differences() override;
   LatticeModel* as_lattice() override;
   LocalSteps local_steps(Evaluation& current) override;
-  void follow_local_steps(Evaluation& current) override;
+  void finish_local_steps(Evaluation& current) override;
   void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                torch::Tensor& out) override;
-  void follow(const torch::Tensor& x, Evaluation& current) override;
+  void update_after_move(const torch::Tensor& x, Evaluation& current) override;
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
   // The host computes a scaled lattice anew at every β, which cannot be captured.
@@ -84,7 +84,7 @@ class TemperedModel : public EnergyModel,
   void recombine(Evaluation& current) const;
   void recombine_table(Evaluation& current) const;
   // Updates the chains' state, in either form, and what their sampler caches.
-  void renew(const Sampler& sampler, ChainState& state);
+  void reevaluate(const Sampler& sampler, ChainState& state);
 
   // Returns U_0 of an evaluation in parts, float64 [B]. Its U is Evaluation::target.
   const torch::Tensor& start_energy(const Evaluation& current) const;

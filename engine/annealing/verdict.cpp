@@ -26,20 +26,20 @@ BracketVerdict verdict_of(std::vector<std::string> reasons) {
 
 }  // namespace
 
-BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket) {
+BracketVerdict verdict_on(const LogZDiagnostics& diagnostics, double largest_bracket) {
   std::vector<std::string> reasons;
   const auto weigh = [&](const char* what, double ess) {
     if (ess >= kLeastWeightEss) return;
-    reasons.push_back(fmt::format("{} {:.1f} of {}", what, ess, evidence.chains));
+    reasons.push_back(fmt::format("{} {:.1f} of {}", what, ess, diagnostics.chains));
   };
-  if (!evidence.reverse) {
-    weigh("weight ESS", evidence.weight_ess);
+  if (!diagnostics.reverse) {
+    weigh("weight ESS", diagnostics.weight_ess);
     reasons.emplace_back(kForwardAlone);
     return verdict_of(std::move(reasons));
   }
-  const Evidence::Reverse& reverse = *evidence.reverse;
-  reasons.push_back(bracket_reason(reverse.log_z - evidence.log_z, largest_bracket));
-  weigh("weight ESS", evidence.weight_ess);
+  const LogZDiagnostics::Reverse& reverse = *diagnostics.reverse;
+  reasons.push_back(bracket_reason(reverse.log_z - diagnostics.log_z, largest_bracket));
+  weigh("weight ESS", diagnostics.weight_ess);
   weigh("reverse weight ESS", reverse.weight_ess);
   if (std::isnan(reverse.rhat)) {
     reasons.emplace_back("R-hat of the reverse start is not known");
@@ -52,21 +52,21 @@ BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket) {
   return verdict_of(std::move(reasons));
 }
 
-BracketVerdict verdict_on(const TemperedEvidence& evidence, double largest_bracket) {
+BracketVerdict verdict_on(const TemperedLogZDiagnostics& diagnostics, double largest_bracket) {
   std::vector<std::string> reasons = {
-      bracket_reason(evidence.log_z_upper - evidence.log_z, largest_bracket)};
-  if (std::isnan(evidence.standard_error)) {
+      bracket_reason(diagnostics.log_z_upper - diagnostics.log_z, largest_bracket)};
+  if (std::isnan(diagnostics.standard_error)) {
     reasons.emplace_back("no standard error");
-  } else if (evidence.standard_error > largest_bracket / 2) {
-    reasons.push_back(fmt::format("standard error {:.1f} nats", evidence.standard_error));
+  } else if (diagnostics.standard_error > largest_bracket / 2) {
+    reasons.push_back(fmt::format("standard error {:.1f} nats", diagnostics.standard_error));
   }
-  if (!(evidence.round_trips >= kLeastRoundTrips)) {
-    reasons.push_back(fmt::format("{:g} round trips", evidence.round_trips));
+  if (!(diagnostics.round_trips >= kLeastRoundTrips)) {
+    reasons.push_back(fmt::format("{:g} round trips", diagnostics.round_trips));
   }
-  if (std::isnan(evidence.rhat)) {
+  if (std::isnan(diagnostics.rhat)) {
     reasons.emplace_back("R-hat of the ensembles is not known");
-  } else if (!(evidence.rhat < kLargestRhat)) {
-    reasons.push_back(fmt::format("R-hat {:.3f} of the ensembles", evidence.rhat));
+  } else if (!(diagnostics.rhat < kLargestRhat)) {
+    reasons.push_back(fmt::format("R-hat {:.3f} of the ensembles", diagnostics.rhat));
   }
   BracketVerdict verdict = verdict_of(std::move(reasons));
   verdict.other_end = "down the ladder";

@@ -22,7 +22,7 @@ struct LogZBounds {
 };
 
 // Diagnostics of an estimate by annealing.
-struct Evidence {
+struct LogZDiagnostics {
   double log_z, weight_ess;  // forward direction
   int64_t chains;
   struct Reverse {
@@ -38,7 +38,7 @@ struct Evidence {
 };
 
 // Diagnostics of an estimate by tempering.
-struct TemperedEvidence {
+struct TemperedLogZDiagnostics {
   double log_z, log_z_upper;
   // Standard error of the estimate between the two bounds; NaN if there are too few ensembles.
   double standard_error;
@@ -58,10 +58,11 @@ struct BracketVerdict {
 // below −largest_bracket, where the bounds would contradict each other), both weight ESS are at
 // least kLeastWeightEss, R̂ is below kLargestRhat, and a ladder had at least kLeastRoundTrips.
 // Otherwise returns "open" with every reason.
-BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket = kLargestBracket);
+BracketVerdict verdict_on(const LogZDiagnostics& diagnostics,
+                          double largest_bracket = kLargestBracket);
 // Returns the verdict for tempering, by the same criteria. In place of the weight ESS it requires a
 // standard error of at most half of `largest_bracket`, and at least kLeastRoundTrips round trips.
-BracketVerdict verdict_on(const TemperedEvidence& evidence,
+BracketVerdict verdict_on(const TemperedLogZDiagnostics& diagnostics,
                           double largest_bracket = kLargestBracket);
 
 // The remark that accompanies a likelihood from forward annealing alone, which is biased by

@@ -49,7 +49,7 @@ WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed)
   double sum = 0, sum_of_squares = 0;
   std::vector<uint32_t> chosen(n);
   for (int r = 0; r < kResamples; ++r) {
-    const Draws draws{seed, static_cast<uint32_t>(r), 0};
+    const PhiloxStream draws{seed, static_cast<uint32_t>(r), 0};
     for (int64_t i = 0; i < n; ++i) {
       chosen[i] =
           draws.below(static_cast<uint32_t>(n), Purpose::kBootstrap, static_cast<uint32_t>(i));

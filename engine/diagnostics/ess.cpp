@@ -7,7 +7,7 @@
 
 namespace isinglass {
 
-torch::Tensor legacy_ess(const torch::Tensor& series) {
+torch::Tensor tfp_ess(const torch::Tensor& series) {
   const torch::Tensor x = series.to(torch::kFloat64);
   const int64_t n = x.size(0);
   if (n < 4) return torch::full({x.size(1)}, NAN, x.options());

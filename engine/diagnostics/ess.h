@@ -12,7 +12,7 @@ namespace isinglass {
 // which is one that is constant while the statistic is not the same everywhere. It is NaN for a
 // chain that is not finite, for all chains if the statistic is constant over all of them, and for N
 // < 4.
-torch::Tensor legacy_ess(const torch::Tensor& series);
+torch::Tensor tfp_ess(const torch::Tensor& series);
 
 // Mean and standard deviation of a per-chain diagnostic over the chains where it is defined.
 struct DiagnosticSummary {

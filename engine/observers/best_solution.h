@@ -17,7 +17,7 @@ class BestSolution : public Observer {
  public:
   // together: the number of steps examined at once; 0 selects one step on a CPU, and as many as fit
   // on a GPU.
-  explicit BestSolution(GraphProblem& problem, const Ranks& ranks = Ranks::alone(),
+  explicit BestSolution(GraphProblem& problem, const Ranks& ranks = Ranks::single_process(),
                         int64_t together = 0)
       : problem_(problem), ranks_(ranks), together_(together) {}
 

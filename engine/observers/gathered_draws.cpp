@@ -32,14 +32,14 @@ void GatheredDraws::finish() {
     all_.narrow(0, done_, waiting_).copy_(rows);
   } else {
     const torch::Tensor all = ranks_->gather(rows.to(torch::kCPU).transpose(0, 1).contiguous());
-    if (ranks_->leads()) all_.narrow(0, done_, waiting_).copy_(all.transpose(0, 1));
+    if (ranks_->is_rank0()) all_.narrow(0, done_, waiting_).copy_(all.transpose(0, 1));
   }
   done_ += waiting_;
   waiting_ = 0;
 }
 
 void GatheredDraws::restore(int64_t draws, const torch::Tensor& rows) {
-  if (ranks_->leads()) all_.narrow(0, draws - rows.size(0), rows.size(0)).copy_(rows);
+  if (ranks_->is_rank0()) all_.narrow(0, draws - rows.size(0), rows.size(0)).copy_(rows);
   done_ = draws;
 }
 

@@ -29,7 +29,7 @@ class GatheredDraws {
 
  private:
   torch::Tensor all_, block_;
-  const Ranks* ranks_ = &Ranks::alone();
+  const Ranks* ranks_ = &Ranks::single_process();
   int64_t done_ = 0, waiting_ = 0;
 };
 

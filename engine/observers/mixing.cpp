@@ -23,7 +23,7 @@ MixingWatch::MixingWatch(const StateSpace& space, const RunPlan& plan, int64_t c
                          torch::Device device, const Ranks& ranks) {
   const int64_t draws = plan.steps / plan.thin;
   every_ = std::max<int64_t>(1, (draws + kLooks - 1) / kLooks);
-  const auto place = torch::device(ranks.leads() ? torch::kCPU : torch::kMeta);
+  const auto place = torch::device(ranks.is_rank0() ? torch::kCPU : torch::kMeta);
   const auto watch = [&](const std::string& name, Statistic statistic) {
     const torch::Tensor all = torch::empty({draws / every_, chains}, place.dtype(torch::kFloat64));
     watched_.push_back({name, std::move(statistic), GatheredDraws(all, ranks)});

@@ -22,7 +22,7 @@ class MixingWatch : public Observer {
  public:
   // chains: the number of chains of all ranks.
   MixingWatch(const StateSpace& space, const RunPlan& plan, int64_t chains, torch::Device device,
-              const Ranks& ranks = Ranks::alone());
+              const Ranks& ranks = Ranks::single_process());
 
   void on_draw(int64_t draw, const ChainState& state) override;
   bool every_step(bool) const override { return false; }

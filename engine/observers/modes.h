@@ -1,11 +1,11 @@
-// Records which chains are at right modes of a target with wrong modes (models/combined/misled.h).
+// Records which chains are at right modes of a target with wrong modes (models/combined/wrong_gradient.h).
 // All chains must be on this rank.
 #pragma once
 
 #include <optional>
 
 #include "engine/run/run.h"
-#include "models/combined/misled.h"
+#include "models/combined/wrong_gradient.h"
 
 namespace isinglass {
 

@@ -20,7 +20,7 @@ Recorder::Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
       ranks_(&ranks),
       renewal_(renewal) {
   const auto numbers = [&] {
-    const auto place = ranks.leads() ? torch::kCPU : torch::kMeta;
+    const auto place = ranks.is_rank0() ? torch::kCPU : torch::kMeta;
     return GatheredDraws(
         torch::empty({shape.draws, shape.chains}, torch::device(place).dtype(torch::kFloat64)),
         ranks);
@@ -29,9 +29,9 @@ Recorder::Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
   if (statistic_) values_ = numbers();
   if (!keep_samples) return;
   samples_ =
-      GatheredDraws(ranks.leads() ? storage(shape.draws)
-                                  : torch::empty({shape.draws, shape.chains, shape.sites},
-                                                 torch::device(torch::kMeta).dtype(shape.type)),
+      GatheredDraws(ranks.is_rank0() ? storage(shape.draws)
+                                     : torch::empty({shape.draws, shape.chains, shape.sites},
+                                                    torch::device(torch::kMeta).dtype(shape.type)),
                     ranks);
 }
 
@@ -64,7 +64,7 @@ void Recorder::on_save() {
 
 void Recorder::on_end() {
   on_save();
-  if (!renewal_.target || !ranks_->any(carried_) || !ranks_->leads() || made_ == 0) return;
+  if (!renewal_.target || !ranks_->any(carried_) || !ranks_->is_rank0() || made_ == 0) return;
   const torch::Tensor kept = energy();
   kept.copy_(merge_ties(kept, tie_width(kept, kCarriedRounding)));
 }

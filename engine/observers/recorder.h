@@ -37,7 +37,7 @@ class Recorder : public Observer {
   // Throws Error if the file cannot be created. If ranks share the chains, rank 0 records all of
   // them.
   Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
-           std::filesystem::path file = {}, const Ranks& ranks = Ranks::alone(),
+           std::filesystem::path file = {}, const Ranks& ranks = Ranks::single_process(),
            Renewal renewal = {nullptr, 1});
   ~Recorder() override;
 

@@ -15,7 +15,7 @@ void StepRecorder::begin(int64_t own, int64_t chains, torch::Device device) {
     *draws = GatheredDraws(
         torch::empty(
             {plan_.steps / plan_.thin, chains},
-            torch::device(ranks_.leads() ? torch::kCPU : torch::kMeta).dtype(torch::kFloat64)),
+            torch::device(ranks_.is_rank0() ? torch::kCPU : torch::kMeta).dtype(torch::kFloat64)),
         ranks_);
   }
 }
@@ -71,7 +71,7 @@ PtDict StepRecorder::sums() const {
   return dict;
 }
 
-void StepRecorder::restore_sums(const PtDict& saved, Share own, torch::Device device) {
+void StepRecorder::restore_sums(const PtDict& saved, Shard own, torch::Device device) {
   if (saved.empty()) return;
   const PtEntries entries(saved, "the sums since the last draw");
   const torch::Tensor &acceptance = entries.tensor("acceptance"), &hops = entries.tensor("hops");

@@ -11,7 +11,7 @@ namespace isinglass {
 class StepRecorder : public Observer {
  public:
   // If ranks share the chains, rank 0 records all of them.
-  explicit StepRecorder(const RunPlan& plan, const Ranks& ranks = Ranks::alone());
+  explicit StepRecorder(const RunPlan& plan, const Ranks& ranks = Ranks::single_process());
 
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
   void on_draw(int64_t draw, const ChainState& state) override;
@@ -24,7 +24,7 @@ class StepRecorder : public Observer {
   // All ranks call sums() together. It returns the sums since the last draw, float64 [chains], over
   // the chains of all ranks. restore_sums() reads this rank's part of them.
   PtDict sums() const;
-  void restore_sums(const PtDict& saved, Share own, torch::Device device);
+  void restore_sums(const PtDict& saved, Shard own, torch::Device device);
 
   // Both return float64 [draws, chains].
   torch::Tensor acceptance() const { return acceptance_.all().narrow(0, 0, made_); }

@@ -5,7 +5,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "engine/ranks/place.h"
+#include "engine/ranks/rank_info.h"
 
 namespace isinglass {
 
@@ -17,8 +17,8 @@ using Store = c10::intrusive_ptr<c10d::Store>;
 inline constexpr auto kPatience = std::chrono::hours(24 * 7);
 
 // gloo_backend() uses the network interface that GLOO_SOCKET_IFNAME names, as PyTorch does.
-Backend gloo_backend(const Store& store, const Place& place);
-Backend nccl_backend(const Store& store, const Place& place);
+Backend gloo_backend(const Store& store, const RankInfo& place);
+Backend nccl_backend(const Store& store, const RankInfo& place);
 
 // Returns an identifier of the GPU that is unique over all machines: uint8 [1, 16].
 torch::Tensor uuid_of_gpu(torch::Device gpu);

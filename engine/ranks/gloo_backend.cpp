@@ -10,7 +10,7 @@
 
 namespace isinglass {
 
-Backend gloo_backend(const Store& store, const Place& place) {
+Backend gloo_backend(const Store& store, const RankInfo& place) {
   using Gloo = c10d::ProcessGroupGloo;
   const auto options = Gloo::Options::create(kPatience);
   const char* interface = std::getenv("GLOO_SOCKET_IFNAME");

@@ -46,12 +46,12 @@ std::string text(const std::vector<uint8_t>& bytes) {
 
 using Store = c10::intrusive_ptr<c10d::Store>;
 
-Store connect(const Place& place, bool keeps) {
+Store connect(const RankInfo& place, bool keeps) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(place.port);
   options.isServer = keeps;
   options.waitWorkers = false;
-  options.timeout = place.patience;
+  options.timeout = place.timeout;
   try {
     return c10::make_intrusive<c10d::TCPStore>(place.host, options);
   } catch (const std::exception& error) {
@@ -62,7 +62,7 @@ Store connect(const Place& place, bool keeps) {
             place.port, place.host);
     require(!names("timed out") && !names("timeout"),
             "there is no store for the ranks at {}:{}: rank 0 has not started within {} s",
-            place.host, place.port, place.patience.count());
+            place.host, place.port, place.timeout.count());
     fail("the ranks' store at {}:{} cannot be used: {}", place.host, place.port,
          reason.substr(0, reason.find('\n')));
   }
@@ -70,7 +70,7 @@ Store connect(const Place& place, bool keeps) {
 
 // Connects like connect(), but gives up if something that is no store listens at the port.
 // connect() would wait for its answer without end.
-Store connect_in_time(const Place& place, bool keeps) {
+Store connect_in_time(const RankInfo& place, bool keeps) {
   const auto made = std::make_shared<std::promise<Store>>();
   std::future<Store> store = made->get_future();
   std::thread([=] {
@@ -80,7 +80,7 @@ Store connect_in_time(const Place& place, bool keeps) {
       made->set_exception(std::current_exception());
     }
   }).detach();
-  require(store.wait_for(place.patience + kLateness) == std::future_status::ready,
+  require(store.wait_for(place.timeout + kLateness) == std::future_status::ready,
           "the program that listens at {}:{} is not the ranks' store: MASTER_PORT must name "
           "another port",
           place.host, place.port);
@@ -101,7 +101,7 @@ struct Job::End {
   std::string line;  // its error message; empty if another rank prints it
 };
 
-Job::Job(const Place& place) : place_(place), beats_(place.size), silent_(place.size) {
+Job::Job(const RankInfo& place) : place_(place), beats_(place.size), silent_(place.size) {
   // Without it, a store that has gone would kill the process by a signal instead of raising an
   // error.
   std::signal(SIGPIPE, SIG_IGN);
@@ -136,7 +136,7 @@ Job::~Job() {
 // Returns the number of this start. A store that rank 0 keeps serves only one start.
 int64_t Job::number_of_start() {
   if (!place_.agent) return 0;
-  return place_.rank == 0 ? stores_->starts.begin() : stores_->starts.wait(place_.patience);
+  return place_.rank == 0 ? stores_->rendezvous.begin() : stores_->rendezvous.wait(place_.timeout);
 }
 
 void Job::meet(const std::string& command) {
@@ -147,9 +147,9 @@ void Job::meet(const std::string& command) {
       "rank {} was started with another command line, script or number of ranks than the others",
       place_.rank);
   if (store.add("came", 1) == place_.size) store.set("all", "");
-  const auto end = Clock::now() + place_.patience;
+  const auto end = Clock::now() + place_.timeout;
   while (place_.agent && place_.rank == 0 && !store.check({"all"}) && Clock::now() < end) {
-    stores_->starts.call_up();
+    stores_->rendezvous.call_up();
     std::this_thread::sleep_for(kShort);
   }
   try {
@@ -162,9 +162,9 @@ void Job::meet(const std::string& command) {
     }
     require(!missing.empty(),
             "all {} ranks have started, but not all of them have connected within {} s",
-            place_.size, place_.patience.count());
+            place_.size, place_.timeout.count());
     fail("{} of {} ranks have started within {} s; missing: {}",
-         place_.size - static_cast<int64_t>(missing.size()), place_.size, place_.patience.count(),
+         place_.size - static_cast<int64_t>(missing.size()), place_.size, place_.timeout.count(),
          fmt::join(missing, ", "));
   }
   const std::lock_guard lock(mutex_);

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/ranks/place.h"
+#include "engine/ranks/rank_info.h"
 
 namespace isinglass {
 
@@ -27,7 +27,7 @@ struct JobStores;  // engine/ranks/job_stores.h
 class Job {
  public:
   // Connects to the store. Throws Error if nobody keeps it in time, or if its port is in use.
-  explicit Job(const Place& place);
+  explicit Job(const RankInfo& place);
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -61,7 +61,7 @@ class Job {
   // write; rank 0 waits for the others, which need its store.
   void leave();
 
-  const Place& place() const { return place_; }
+  const RankInfo& place() const { return place_; }
   const JobStores& stores() const { return *stores_; }
 
  private:
@@ -77,7 +77,7 @@ class Job {
   void await_all(const std::string& counter, int64_t count, std::chrono::seconds most);
   bool keeps_store() const { return place_.rank == 0 && !place_.agent; }
 
-  Place place_;
+  RankInfo place_;
   std::unique_ptr<JobStores> stores_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -4,15 +4,15 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "engine/ranks/starts.h"
+#include "engine/ranks/rendezvous.h"
 
 namespace isinglass {
 
 struct JobStores {
-  explicit JobStores(const c10::intrusive_ptr<c10d::Store>& all) : of_all(all), starts(all) {}
+  explicit JobStores(const c10::intrusive_ptr<c10d::Store>& all) : of_all(all), rendezvous(all) {}
 
   c10::intrusive_ptr<c10d::Store> of_all;  // keys that a restarted job finds again
-  Starts starts;
+  Rendezvous rendezvous;
   c10::intrusive_ptr<c10d::Store> own, watching;  // keys of this start
 };
 

@@ -13,7 +13,7 @@
 
 namespace isinglass {
 
-Backend nccl_backend(const Store& store, const Place& place) {
+Backend nccl_backend(const Store& store, const RankInfo& place) {
 #ifdef ISINGLASS_NCCL
   const auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = kPatience;

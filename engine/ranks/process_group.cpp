@@ -125,10 +125,10 @@ ProcessGroup::ProcessGroup(const Job& job, torch::Device device)
 ProcessGroup::~ProcessGroup() = default;
 
 Tensor ProcessGroup::sum(const Tensor& value) const {
-  return sum_meanwhile(value).get();
+  return all_reduce_async(value).get();
 }
 
-std::future<Tensor> ProcessGroup::sum_meanwhile(const Tensor& value) const {
+std::future<Tensor> ProcessGroup::all_reduce_async(const Tensor& value) const {
   std::vector<Tensor> total = {value.clone(at::MemoryFormat::Contiguous)};
   const auto begun = losing([&] { return backends_->of(value).allreduce(total); });
   return std::async(std::launch::deferred, [total, begun] {
@@ -157,7 +157,7 @@ Tensor ProcessGroup::gather(const Tensor& rows) const {
   return rows_of(all.joined(all.counts()), rows);
 }
 
-std::future<Tensor> ProcessGroup::gather_meanwhile(const Tensor& rows, int64_t most) const {
+std::future<Tensor> ProcessGroup::all_gather_async(const Tensor& rows, int64_t most) const {
   const int64_t row = rows.element_size() * c10::multiply_integers(rows.sizes().slice(1));
   const Frames all(backends_->of(rows), bytes_of(rows), most * row, size());
   return std::async(std::launch::deferred,

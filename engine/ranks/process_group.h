@@ -31,16 +31,16 @@ class ProcessGroup : public Ranks {
   int64_t rank() const override { return place_.rank; }
   int64_t size() const override { return place_.size; }
   torch::Tensor sum(const torch::Tensor& value) const override;
-  std::future<torch::Tensor> sum_meanwhile(const torch::Tensor& value) const override;
+  std::future<torch::Tensor> all_reduce_async(const torch::Tensor& value) const override;
   torch::Tensor gather(const torch::Tensor& rows) const override;
-  std::future<torch::Tensor> gather_meanwhile(const torch::Tensor& rows,
+  std::future<torch::Tensor> all_gather_async(const torch::Tensor& rows,
                                               int64_t most) const override;
   bool any(bool value) const override;
 
  private:
   struct Backends;
 
-  Place place_;
+  RankInfo place_;
   std::unique_ptr<Backends> backends_;
 };
 

@@ -18,7 +18,7 @@ namespace isinglass {
 namespace {
 
 // The number of warm-up runs before the capture.
-constexpr int kFirstTimes = 3;
+constexpr int kWarmupRuns = 3;
 
 // Returns true if f() returns, false if it throws an exception.
 template <class F>
@@ -104,7 +104,7 @@ CapturedWork::~CapturedWork() = default;
 void CapturedWork::run(torch::Device device, c10::function_ref<void()> work) {
   if (!capture_) return work();
   Capture& c = *capture_;
-  if (c.first_times < kFirstTimes) {
+  if (c.first_times < kWarmupRuns) {
     ++c.first_times;
     return c.on_stream(device, work);
   }
@@ -128,7 +128,7 @@ void CapturedWork::run(torch::Device device, c10::function_ref<void()> work) {
   c.graph->replay();
 }
 
-void CapturedWork::forget() {
+void CapturedWork::invalidate() {
   if (capture_) capture_->forgotten = true;
 }
 

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "engine/adaptation/acceptance.h"
-#include "engine/agreement.h"
 #include "engine/run/clock.h"
 #include "engine/run/stepper.h"
+#include "engine/stop_consensus.h"
 #include "engine/tempering/parallel_tempering.h"
 #include "models/full_precision.h"
 
@@ -16,9 +16,9 @@ namespace isinglass {
 namespace {
 
 // Passes steps and draws to the observers, with U brought up to date.
-class Audience {
+class ObserverList {
  public:
-  Audience(EnergyModel& model, ChainState& state, const std::vector<Observer*>& observers)
+  ObserverList(EnergyModel& model, ChainState& state, const std::vector<Observer*>& observers)
       : model_(model), state_(state), observers_(observers) {}
 
   // Returns how many of at most `most` steps may be made before an observer must be called.
@@ -31,7 +31,7 @@ class Audience {
 
   void show_step(int64_t step, bool burn_in) {
     if (observers_.empty()) return;
-    model_.settle(state_.x, state_.current);
+    model_.flush_energy(state_.x, state_.current);
     for (Observer* observer : observers_) observer->on_step(step, burn_in, state_);
   }
 
@@ -60,7 +60,7 @@ void summarise(const Statistics& statistics, int64_t steps, const Ranks& ranks, 
 bool saves_burn_in(const Sampler& sampler, const RunPlan& plan) {
   // Parallel tempering saves its whole state.
   const bool ladder = dynamic_cast<const ParallelTempering*>(&sampler) != nullptr;
-  return !plan.transition && (ladder || sampler.learns() == sampler.adapts());
+  return !plan.hook && (ladder || sampler.has_warmup() == sampler.adapts());
 }
 
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
@@ -69,10 +69,10 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   const FullPrecision full;
   const Ranks& ranks = *context.ranks;
   RunProgress made = plan.made;
-  Stepper stepper(model, sampler, state, params, plan.cuda_graph, plan.transition,
+  Stepper stepper(model, sampler, state, params, plan.cuda_graph, plan.hook,
                   made.burn_in + made.steps);
-  Audience audience(model, state, observers);
-  Agreement agreement(ranks);
+  ObserverList audience(model, state, observers);
+  StopConsensus agreement(ranks);
   double start = synchronised_seconds(state.x.device());
   const auto save = [&] {
     for (Observer* observer : observers) observer->on_save();
@@ -85,7 +85,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   };
   const auto stopped = [&](bool may_save) {
     const bool due = may_save && plan.saver->due();
-    const Wishes granted = agreement({.stop = context.to_stop(), .save = due});
+    const StopFlags granted = agreement({.stop = context.to_stop(), .save = due});
     if (may_save && (granted.stop || granted.save)) save();
     return granted.stop;
   };
@@ -99,7 +99,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
       end();
       return {};
     }
-    if (sampler.learns() && made.burn_in == plan.burn_in - quarter) {
+    if (sampler.has_warmup() && made.burn_in == plan.burn_in - quarter) {
       made.acceptance_before = state.statistics.acceptance_sum.clone();
       made.hops_before = state.statistics.hops_sum.clone();
     }
@@ -110,7 +110,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   RunResult result;
   if (!made.sampling) {
     for (Observer* observer : observers) observer->on_sampling_start();
-    if (sampler.learns()) {
+    if (sampler.has_warmup()) {
       BurnIn burn_in{.steps = plan.burn_in};
       double hops = NAN;
       if (made.acceptance_before.defined()) {

@@ -7,7 +7,7 @@
 
 #include "engine/context.h"
 #include "engine/run/observer.h"
-#include "engine/run/transition.h"
+#include "engine/run/step_hook.h"
 #include "engine/sampler.h"
 
 namespace isinglass {
@@ -38,9 +38,9 @@ struct RunPlan {
   int64_t burn_in = 0;
   int64_t steps = 0;
   int64_t thin = 1;
-  Transition* transition = nullptr;  // called between steps
-  bool cuda_graph = false;           // captures steps in a CUDA graph (engine/run/step_graph.h)
-  RunProgress made = {};             // progress of an earlier run that this one continues
+  StepHook* hook = nullptr;  // called between steps
+  bool cuda_graph = false;   // captures steps in a CUDA graph (engine/run/step_graph.h)
+  RunProgress made = {};     // progress of an earlier run that this one continues
   // Asked between steps; it also saves when the run is stopped.
   RunSaver* saver = nullptr;
 };

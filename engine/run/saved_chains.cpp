@@ -27,7 +27,7 @@ std::vector<std::pair<std::string, Tensor>> rows_of(const ChainState& state) {
   };
   add("gradient", now.gradient);
   add("differences", now.differences);
-  add("kept", state.workspace.kept);
+  add("kept", state.workspace.cache);
   for (size_t i = 0; i < now.cache.size(); ++i)
     rows.emplace_back(fmt::format("cache{}", i), now.cache[i]);
   return rows;
@@ -58,7 +58,7 @@ Tensor saved_states(const PtDict& saved, int64_t chains) {
 }
 
 void restore_chains(const Sampler& sampler, ChainState& state, StepParams& params,
-                    const PtDict& saved, Share own) {
+                    const PtDict& saved, Shard own) {
   const PtEntries entries(saved, kWhat);
   const auto copy = [](const Tensor& from, const Tensor& to, const std::string& name) {
     require(from.sizes() == to.sizes() && from.scalar_type() == to.scalar_type(),

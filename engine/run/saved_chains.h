@@ -20,6 +20,6 @@ torch::Tensor saved_states(const PtDict& saved, int64_t chains);
 // Restores this rank's chains, in a state that init() has made, for the same model and sampler,
 // from this rank's part of saved_states(). Throws Error if the saved chains do not fit.
 void restore_chains(const Sampler& sampler, ChainState& state, StepParams& params,
-                    const PtDict& saved, Share own);
+                    const PtDict& saved, Shard own);
 
 }  // namespace isinglass

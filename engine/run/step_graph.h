@@ -16,14 +16,14 @@ class StepGraph {
   StepGraph(const Sampler& sampler, bool capture) : sampler_(sampler), work_("a step", capture) {}
 
   // Makes a step. Every call must have the same model and state, with its tensors where they were
-  // at the call before, unless forget() was called since.
+  // at the call before, unless invalidate() was called since.
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) {
     work_.run(state.x.device(), [&] { info_ = sampler_.step(model, state, params); });
     return info_;
   }
 
   // Makes the next step() capture anew.
-  void forget() { work_.forget(); }
+  void invalidate() { work_.invalidate(); }
 
  private:
   const Sampler& sampler_;

@@ -6,21 +6,21 @@
 namespace isinglass {
 
 Stepper::Stepper(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
-                 bool cuda_graph, Transition* transition, int64_t first)
+                 bool cuda_graph, StepHook* hook, int64_t first)
     : model_(model),
       sampler_(sampler),
       state_(state),
       params_(params),
       graph_(sampler, cuda_graph),
-      transition_(transition),
+      hook_(hook),
       t_(first),
-      next_change_(transition ? first : Transition::kForever),
+      next_change_(hook ? first : StepHook::kForever),
       at_once_(sampler.steps_at_once(state)) {}
 
 int64_t Stepper::before_steps(int64_t most) {
   if (t_ == next_change_) {
-    const int64_t still = transition_->before_step(t_, sampler_, state_, params_);
-    next_change_ = still < Transition::kForever - t_ ? t_ + still : Transition::kForever;
+    const int64_t still = hook_->before_step(t_, sampler_, state_, params_);
+    next_change_ = still < StepHook::kForever - t_ ? t_ + still : StepHook::kForever;
   }
   return std::min({most, at_once_, next_change_ - t_});
 }
@@ -34,8 +34,8 @@ int64_t Stepper::advance(int64_t most) {
 }
 
 int64_t Stepper::advance_burn_in(int64_t most, int64_t total, const Ranks& ranks) {
-  if (!sampler_.learns() && !transition_) return advance(most);
-  const bool learns = sampler_.learns();
+  if (!sampler_.has_warmup() && !hook_) return advance(most);
+  const bool learns = sampler_.has_warmup();
   const int64_t n = before_steps(learns ? 1 : most);
   const StepInfo info = learns ? sampler_.burn_in_step(model_, state_, params_, t_, total, ranks)
                                : sampler_.steps(model_, state_, params_, n);

@@ -5,7 +5,7 @@
 
 #include "engine/context.h"
 #include "engine/run/step_graph.h"
-#include "engine/run/transition.h"
+#include "engine/run/step_hook.h"
 #include "engine/sampler.h"
 
 namespace isinglass {
@@ -15,7 +15,7 @@ class Stepper {
   // All arguments must outlive this object; transition may be null. cuda_graph: see step_graph.h.
   // first: the number of the first step.
   Stepper(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
-          bool cuda_graph, Transition* transition, int64_t first = 0);
+          bool cuda_graph, StepHook* hook, int64_t first = 0);
 
   // Makes between 1 and `most` steps, as many as the sampler makes at once, up to the next change.
   // Returns their number.
@@ -36,7 +36,7 @@ class Stepper {
   ChainState& state_;
   StepParams& params_;
   StepGraph graph_;
-  Transition* transition_;
+  StepHook* hook_;
   int64_t t_, next_change_, at_once_, evaluations_ = 0;
 };
 

@@ -43,7 +43,7 @@ struct AnyScaleScratch : SamplerScratch {
   std::optional<Learning> learning;         // exists during burn-in
   // The number of rounds of the last search, and whether it has settled.
   int64_t rounds = 0;
-  bool settled = false;
+  bool converged = false;
 };
 
 AnyScaleScratch& scratch_of(const ChainState& state) {
@@ -177,7 +177,7 @@ StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, St
     if (learning->search) {
       set_scale(params, learning->search->best());
       scratch.rounds = learning->search->rounds();
-      scratch.settled = learning->search->settled();
+      scratch.converged = learning->search->converged();
     }
     learning.reset();
   }
@@ -186,14 +186,14 @@ StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, St
 
 std::optional<Adaptation> AnyScaleSampler::adaptation(const ChainState& state, const StepParams&,
                                                       const BurnIn& burn_in) const {
-  if (!learns()) return std::nullopt;
+  if (!has_warmup()) return std::nullopt;
   const AnyScaleScratch& s = scratch_of(state);
   if (options_.rule && !s.root.defined()) {
-    return Adaptation{.rounds = s.rounds, .complaint = "no curvature was learned in burn-in"};
+    return Adaptation{.rounds = s.rounds, .warning = "no curvature was learned in burn-in"};
   }
-  Adaptation result{.rounds = s.rounds, .settled = s.settled || !options_.search};
-  if (!result.settled) {
-    result.complaint = fmt::format(
+  Adaptation result{.rounds = s.rounds, .converged = s.converged || !options_.search};
+  if (!result.converged) {
+    result.warning = fmt::format(
         "the search for sigma and alpha did not end in burn-in: rounds "
         "{}, steps {}",
         s.rounds, burn_in.steps);

@@ -49,8 +49,8 @@ class AnyScaleSampler : public Sampler {
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
-                        int64_t total, const Ranks& ranks = Ranks::alone()) const override;
-  bool learns() const override { return options_.search || options_.rule; }
+                        int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
+  bool has_warmup() const override { return options_.search || options_.rule; }
   std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
                                        const BurnIn& burn_in) const override;
   Needs needs() const override { return Needs::kGradient; }

@@ -28,7 +28,7 @@ class BlockSampler : public Sampler {
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   Needs needs() const override { return Needs::kEnergy; }
-  bool proposes() const override { return false; }
+  bool is_metropolis() const override { return false; }
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;

@@ -25,7 +25,7 @@ int64_t DifferencePathSampler::max_length() const {
   return radius_ ? longest_path(*radius_) : 1;
 }
 
-bool DifferencePathSampler::asks_device() const {
+bool DifferencePathSampler::needs_host_sync() const {
   return max_length() > 1;
 }
 
@@ -43,7 +43,7 @@ void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state)
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
 }
 
-void DifferencePathSampler::renew_kept(const EnergyModel& model, ChainState& state) const {
+void DifferencePathSampler::refresh_cache(const EnergyModel& model, ChainState& state) const {
   if (!state.x.is_cpu()) return;  // fused lattice steps cache nothing between calls on a GPU
   static_cast<DifferencePathScratch&>(*state.workspace.scratch).local =
       local_paths(model, state, PathRule::kLinearised, balancing_, max_length());

@@ -39,7 +39,7 @@ class DifferencePathSampler : public Sampler {
                  int64_t n) const override;
   int64_t steps_at_once(const ChainState& state) const override;
   // The host needs the length of the longest path, unless every path is a single move.
-  bool asks_device() const override;
+  bool needs_host_sync() const override;
   Needs needs() const override { return Needs::kDifferences; }
   std::vector<Scale> scales() const override;
   void states_replaced(ChainState& state, const torch::Tensor& chains) const override;
@@ -47,7 +47,7 @@ class DifferencePathSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
-  void renew_kept(const EnergyModel& model, ChainState& state) const override;
+  void refresh_cache(const EnergyModel& model, ChainState& state) const override;
 
  private:
   int64_t max_length() const;

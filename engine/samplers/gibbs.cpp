@@ -85,7 +85,7 @@ std::unique_ptr<Sampler> GibbsSampler::reversed(int64_t last) const {
   if (scan_ != Scan::kSystematic) return nullptr;
   TORCH_INTERNAL_ASSERT(!last_, "a reversal has none");
   auto sampler = std::make_unique<GibbsSampler>(scan_, last);
-  sampler->describe(name(), settings());
+  sampler->set_identity(name(), settings());
   return sampler;
 }
 
@@ -140,7 +140,7 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
   ops::draw_conditionals(scratch.difference, scratch.site, params.rng, state.chain_ids, state.x,
                          state.current.energy, scratch.choice, state.statistics);
   if (conditionals) {
-    conditionals->follow(state.x, state.current);
+    conditionals->update_after_move(state.x, state.current);
   } else {
     take_cache(scratch.choice, neighbours.cache, state.current.cache);
   }

@@ -26,7 +26,7 @@ class GibbsSampler : public Sampler {
                  int64_t n) const override;
   int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kEnergy; }
-  bool proposes() const override { return false; }
+  bool is_metropolis() const override { return false; }
   bool captures(const EnergyModel& model) const override;
   // Reverses a systematic scan. The model reverses a chromatic scan itself
   // (AnnealingPath::turn_back).

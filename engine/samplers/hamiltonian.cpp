@@ -103,8 +103,8 @@ void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
   scratch->momentum = torch::zeros(state.x.sizes(), real);
   Workspace& workspace = state.workspace;
   if (options_.damping > 0) {
-    workspace.kept = torch::full(state.x.sizes(), kNone, real);
-    workspace.moved = scratch->momentum;
+    workspace.cache = torch::full(state.x.sizes(), kNone, real);
+    workspace.proposed_cache = scratch->momentum;
   }
   workspace.log_forward = torch::zeros_like(state.current.energy);
   workspace.log_backward = torch::zeros_like(state.current.energy);
@@ -112,14 +112,14 @@ void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
 }
 
 // Discards the momenta of the previous chains, so that the next step draws them afresh.
-void HamiltonianSampler::renew_kept(const EnergyModel&, ChainState& state) const {
-  if (state.workspace.kept.defined()) state.workspace.kept.fill_(kNone);
+void HamiltonianSampler::refresh_cache(const EnergyModel&, ChainState& state) const {
+  if (state.workspace.cache.defined()) state.workspace.cache.fill_(kNone);
 }
 
 void HamiltonianSampler::refresh(ChainState& state, const StepParams& params) const {
   Scratch& scratch = scratch_of(state);
   ops::refresh_momentum({options_.group, options_.mass}, params.rng, state.chain_ids,
-                        options_.damping, state.workspace.kept, scratch.momentum);
+                        options_.damping, state.workspace.cache, scratch.momentum);
 }
 
 void HamiltonianSampler::integrate(EnergyModel& model, ChainState& state,

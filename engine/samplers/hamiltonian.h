@@ -46,7 +46,7 @@ class HamiltonianSampler : public Sampler {
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override { return {step_size_}; }
   bool exact() const override { return !options_.unadjusted && !options_.elastic_energy; }
-  bool couples() const override { return options_.group > 1; }
+  bool is_interacting() const override { return options_.group > 1; }
 
   // The two halves of a step before its Metropolis test. refresh() draws new momenta. integrate()
   // computes the trajectory from the state and the momenta to workspace.y, with everything that the
@@ -58,7 +58,7 @@ class HamiltonianSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
-  void renew_kept(const EnergyModel& model, ChainState& state) const override;
+  void refresh_cache(const EnergyModel& model, ChainState& state) const override;
 
  private:
   HamiltonianOptions options_;

@@ -85,7 +85,7 @@ void JumpSampler::prepare(const EnergyModel& model, ChainState& state) const {
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
 }
 
-void JumpSampler::renew_kept(const EnergyModel&, ChainState& state) const {
+void JumpSampler::refresh_cache(const EnergyModel&, ChainState& state) const {
   if (state.workspace.scratch) {
     // This invalidates the thresholds.
     static_cast<JumpScratch&>(*state.workspace.scratch).local.scale = 0;

@@ -40,7 +40,7 @@ class JumpSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
-  void renew_kept(const EnergyModel& model, ChainState& state) const override;
+  void refresh_cache(const EnergyModel& model, ChainState& state) const override;
 
  private:
   JumpRule rule_;

@@ -92,7 +92,7 @@ void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
   ops::lattice_path_step(at.lattice->lattice(state.x.device()), n, params.rng, state.chain_ids,
                          radius, at.beta, state.x, state.workspace.y, at.table, at.energy, paths,
                          state.statistics);
-  model.follow_local_steps(state.current);
+  model.finish_local_steps(state.current);
   params.advance(n);
 }
 
@@ -113,7 +113,7 @@ void PathSampler::prepare(const EnergyModel& model, ChainState& state) const {
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
 }
 
-void PathSampler::renew_kept(const EnergyModel& model, ChainState& state) const {
+void PathSampler::refresh_cache(const EnergyModel& model, ChainState& state) const {
   if (!state.x.is_cpu()) return;  // fused lattice steps cache nothing between calls on a GPU
   static_cast<PathScratch&>(*state.workspace.scratch).local =
       local_paths(model, state, rule_, balancing_, longest_path(radius_));

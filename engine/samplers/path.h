@@ -46,7 +46,7 @@ class PathSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
-  void renew_kept(const EnergyModel& model, ChainState& state) const override;
+  void refresh_cache(const EnergyModel& model, ChainState& state) const override;
 
  private:
   PathRule rule_;

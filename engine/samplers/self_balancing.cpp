@@ -200,8 +200,8 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
 std::optional<Adaptation> SelfBalancingSampler::adaptation(const ChainState& state,
                                                            const StepParams&,
                                                            const BurnIn& burn_in) const {
-  Adaptation result{.rounds = burn_in.steps, .settled = scratch_of(state).learned};
-  if (!result.settled) result.complaint = "its balancing function is learned in burn-in only";
+  Adaptation result{.rounds = burn_in.steps, .converged = scratch_of(state).learned};
+  if (!result.converged) result.warning = "its balancing function is learned in burn-in only";
   return result;
 }
 

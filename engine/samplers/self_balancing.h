@@ -47,8 +47,8 @@ class SelfBalancingSampler : public Sampler {
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
-                        int64_t total, const Ranks& ranks = Ranks::alone()) const override;
-  bool learns() const override { return true; }
+                        int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
+  bool has_warmup() const override { return true; }
   std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
                                        const BurnIn& burn_in) const override;
   Needs needs() const override { return needs_; }

@@ -29,12 +29,12 @@ std::vector<Group> groups_of(int64_t ensembles) {
 }
 
 // Returns sign·rises of all ensembles except those of a group; rises [C, S].
-std::vector<double> weights(const torch::Tensor& rises, double sign, const Group& without) {
-  const double* values = rises.const_data_ptr<double>();
-  const int64_t draws = rises.size(1);
+std::vector<double> weights(const torch::Tensor& delta_u, double sign, const Group& without) {
+  const double* values = delta_u.const_data_ptr<double>();
+  const int64_t draws = delta_u.size(1);
   std::vector<double> result;
-  result.reserve(rises.numel());
-  for (int64_t e = 0; e < rises.size(0); ++e) {
+  result.reserve(delta_u.numel());
+  for (int64_t e = 0; e < delta_u.size(0); ++e) {
     if (e >= without.first && e < without.last) continue;
     for (int64_t k = e * draws; k < (e + 1) * draws; ++k) result.push_back(sign * values[k]);
   }
@@ -44,17 +44,17 @@ std::vector<double> weights(const torch::Tensor& rises, double sign, const Group
 // Returns true if the differences are valid. A draw that the other rung of its pair forbids has
 // weight 0. A rung never forbids its own draw, so that any other value that is not finite comes
 // from an energy that is not finite.
-bool usable(const torch::Tensor& rises) {
-  const torch::Tensor lower = rises.select(-1, 0), upper = rises.select(-1, 1);
+bool usable(const torch::Tensor& delta_u) {
+  const torch::Tensor lower = delta_u.select(-1, 0), upper = delta_u.select(-1, 1);
   return ((lower > -INFINITY) & (upper < INFINITY)).all().item<bool>();
 }
 
 }  // namespace
 
-LogZ log_z_of_rungs(const torch::Tensor& rises, double log_z_0) {
-  const int64_t draws = rises.size(0), ensembles = rises.size(1);
-  if (draws == 0 || !usable(rises)) return {NAN, NAN};
-  const torch::Tensor of_pairs = rises.permute({2, 3, 1, 0}).contiguous();  // [R − 1, 2, C, S]
+LogZ log_z_of_rungs(const torch::Tensor& delta_u, double log_z_0) {
+  const int64_t draws = delta_u.size(0), ensembles = delta_u.size(1);
+  if (draws == 0 || !usable(delta_u)) return {NAN, NAN};
+  const torch::Tensor of_pairs = delta_u.permute({2, 3, 1, 0}).contiguous();  // [R − 1, 2, C, S]
   std::vector<Group> groups;
   if (ensembles >= kLeastEnsembles) groups = groups_of(ensembles);
   std::vector<double> without(groups.size(), log_z_0);

@@ -34,6 +34,6 @@ struct LogZ {
 // difference is +∞ at a lower rung's draw that the upper rung forbids, and −∞ at an upper rung's
 // draw that the lower rung forbids. Returns NaN without draws, and if any other difference is not
 // finite.
-LogZ log_z_of_rungs(const torch::Tensor& rises, double log_z_0);
+LogZ log_z_of_rungs(const torch::Tensor& delta_u, double log_z_0);
 
 }  // namespace isinglass

@@ -57,11 +57,11 @@ struct ParallelTempering::Scratch : SamplerScratch {
                              {"end", sums.end},
                              {"trips", sums.trips},
                              {"history", sums.history, kOfTheFirst},
-                             {"rises", sums.rises, 1},
+                             {"rises", sums.delta_u, 1},
                              {"acceptance_sum", counted.acceptance_sum},
                              {"hops_sum", counted.hops_sum},
                              {"non_finite", counted.non_finite}};
-    if (chains.workspace.kept.defined()) all.push_back({"kept", chains.workspace.kept});
+    if (chains.workspace.cache.defined()) all.push_back({"kept", chains.workspace.cache});
     return all;
   }
 };

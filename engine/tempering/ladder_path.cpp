@@ -75,7 +75,8 @@ class JointLadder : public LadderPath {
   bool measures_all() const override { return false; }
   void before_swaps(const ops::RungTensors& rungs, const ops::SwapSums& sums, const Tensor& rng,
                     ops::RungChainTensors& at, const ChainState& chains) override {
-    model_.energies_beside(rungs.beta, sums.measured(), rng, chains.x, chains.current, at);
+    model_.energies_at_adjacent_rungs(rungs.beta, sums.measured(), rng, chains.x, chains.current,
+                                      at);
   }
   void after_swaps(ChainState&) override {}
 

@@ -103,18 +103,18 @@ ParallelTempering::ParallelTempering(EnergyModel& target, std::unique_ptr<Sample
                  "it must be at least 0 and below 1");
   require_option(options_.exploration >= 1, "exploration", options_.exploration,
                  "at least 1 local step per scan is needed");
-  require_options(!local_->couples(),
+  require_options(!local_->is_interacting(),
                   "`rungs` needs chains that move independently; {} pulls the chains of a group "
                   "towards each other",
                   local_->name());
-  require_options(!local_->learns() || local_->adapts(),
+  require_options(!local_->has_warmup() || local_->adapts(),
                   "`rungs` needs a sampler that adapts by its acceptance or does not adapt; {} "
                   "would learn the same tensors for all rungs{}",
                   local_->name(),
                   local_->scales().size() > 1 ? "; with `sigma` and `alpha` given, ab-1st and "
                                                 "ab-variance learn nothing"
                                               : "");
-  describe(local_->name(), local_->settings());
+  set_identity(local_->name(), local_->settings());
 }
 
 void ParallelTempering::prepare(const EnergyModel&, ChainState& state) const {
@@ -178,8 +178,8 @@ void ParallelTempering::begin_counting(ChainState& state, int64_t step) const {
   s.sums.all = s.path->measures_all();
   s.sums.every = std::max<int64_t>(1, (options_.scans + kKeptDraws - 1) / kKeptDraws);
   const int64_t draws = options_.scans / s.sums.every;
-  if (s.sums.rises.size(0) != draws) {
-    s.sums.rises =
+  if (s.sums.delta_u.size(0) != draws) {
+    s.sums.delta_u =
         torch::zeros({draws, s.ensembles(), s.size() - 1, 2}, s.sums.rejection.options());
   }
 }
@@ -205,7 +205,7 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
   const bool draws = options_.lowest == 0 && !draws_all_sites(*local_);
   if (draws && (!state.x.is_cpu() || params.step() % 2 == 0)) {
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
-    local_->renew(s.path->reference(), s.fresh);
+    local_->reevaluate(s.path->reference(), s.fresh);
     ops::replace_reference(s.at.chain, params.rng, rows_of(s.chains), rows_of(s.fresh));
     local_->states_replaced(s.chains, s.at.chain.select(1, 0));
     const HasEnergyDifferences* differences = s.path->reference().exact_differences();
@@ -295,11 +295,11 @@ void ParallelTempering::end_round(ChainState& state, int64_t step, bool may_chan
 std::optional<Adaptation> ParallelTempering::adaptation(const ChainState& state, const StepParams&,
                                                         const BurnIn& burn_in) const {
   const Scratch& s = scratch_of(state);
-  Adaptation result{.rounds = s.rounds, .settled = s.rounds >= 4};
+  Adaptation result{.rounds = s.rounds, .converged = s.rounds >= 4};
   if (burn_in.steps == 0) {
-    result.complaint = "`rungs` adapts its schedule in burn-in, and there was no burn-in";
-  } else if (!result.settled) {
-    result.complaint = fmt::format(
+    result.warning = "`rungs` adapts its schedule in burn-in, and there was no burn-in";
+  } else if (!result.converged) {
+    result.warning = fmt::format(
         "the schedule of `rungs` adapts in rounds of 1, 2, 4, … scans of burn-in: it had {}",
         s.rounds);
   }
@@ -362,9 +362,10 @@ TemperingReport ParallelTempering::report(const ChainState& state, const StepPar
   result.log_z = {NAN, NAN};
   if (options_.lowest > 0) return result;
   const int64_t draws =
-      std::min(s.sums.rises.size(0), (result.scans + s.sums.every - 1) / s.sums.every);
-  const Tensor rises = ranks.gather(s.sums.rises.slice(0, 0, draws).transpose(0, 1).contiguous());
-  result.log_z = log_z_of_rungs(rises.transpose(0, 1).cpu(), s.path->log_z_start());
+      std::min(s.sums.delta_u.size(0), (result.scans + s.sums.every - 1) / s.sums.every);
+  const Tensor delta_u =
+      ranks.gather(s.sums.delta_u.slice(0, 0, draws).transpose(0, 1).contiguous());
+  result.log_z = log_z_of_rungs(delta_u.transpose(0, 1).cpu(), s.path->log_z_start());
   return result;
 }
 
@@ -376,7 +377,7 @@ Tensor ParallelTempering::rung_states(const ChainState& state) const {
 void ParallelTempering::set_rung_states(ChainState& state, const Tensor& x) const {
   Scratch& s = scratch_of(state);
   s.chains.x.index_copy_(0, s.in_order(), x.reshape({s.chains.chains(), -1}));
-  local_->renew(s.model(), s.chains);
+  local_->reevaluate(s.model(), s.chains);
   state.x.copy_(x.select(1, s.size() - 1));
   state.current.energy.copy_(
       s.chains.current.energy.index_select(0, s.at.chain.select(1, s.size() - 1)));

@@ -72,14 +72,14 @@ class ParallelTempering : public Sampler {
   // model must be the target.
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
-                        int64_t total, const Ranks& ranks = Ranks::alone()) const override;
-  bool learns() const override { return true; }
+                        int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
+  bool has_warmup() const override { return true; }
   std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
                                        const BurnIn& burn_in) const override;
-  bool asks_device() const override { return local_->asks_device(); }
+  bool needs_host_sync() const override { return local_->needs_host_sync(); }
   Needs needs() const override { return Needs::kEnergy; }
   bool exact() const override { return local_->exact(); }
-  bool proposes() const override { return local_->proposes(); }
+  bool is_metropolis() const override { return local_->is_metropolis(); }
   const Sampler& local() const { return *local_; }
 
   // Returns `betas` [R] and `scales` [R, n].
@@ -87,16 +87,16 @@ class ParallelTempering : public Sampler {
   void restore(ChainState& state, const NamedTensors& learned) const override;
 
   TemperingReport report(const ChainState& state, const StepParams& params,
-                         const Ranks& ranks = Ranks::alone()) const;
+                         const Ranks& ranks = Ranks::single_process()) const;
 
   // All ranks call these together. saved() returns everything about the chains of `state`, their
   // rungs and what was counted, so that another run continues with the same bits, on the same or
   // another number of ranks. restore_saved() takes this rank's chains after init(). Throws Error if
   // the data belong to other ensembles.
   PtDict saved(const ChainState& state, const StepParams& params,
-               const Ranks& ranks = Ranks::alone()) const;
+               const Ranks& ranks = Ranks::single_process()) const;
   void restore_saved(ChainState& state, StepParams& params, const PtDict& saved,
-                     const Ranks& ranks = Ranks::alone()) const;
+                     const Ranks& ranks = Ranks::single_process()) const;
 
   // Return and set the states on all rungs, [C, R, D], in the order of rungs.
   torch::Tensor rung_states(const ChainState& state) const;

@@ -12,7 +12,7 @@ constexpr const char* kWhat = "the tempering checkpoint";
 
 // The range of a rank's ensembles among those of all ranks.
 struct Ensembles {
-  Share own;
+  Shard own;
   int64_t all;
 
   Ensembles(int64_t count, const Ranks& ranks) {
@@ -44,7 +44,7 @@ PtDict ParallelTempering::saved(const ChainState& state, const StepParams& param
   Scratch& s = scratch_of(state);
   const Ensembles ensembles(s.ensembles(), ranks);
   const auto all = [&](const Tensor& own) { return whole(own, 0, ranks); };
-  const auto copy = [](const Tensor& own) { return whole(own, 0, Ranks::alone()); };
+  const auto copy = [](const Tensor& own) { return whole(own, 0, Ranks::single_process()); };
   PtDict dict;
   put(dict, "step", params.step());
   put(dict, "first", s.sums.first);

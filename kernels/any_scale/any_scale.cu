@@ -21,7 +21,7 @@ __global__ void draw_ordered_kernel(OrderedShape shape, OrderedProposal proposal
                                     const int64_t* rng, const int64_t* chain_ids, uint8_t* y,
                                     double* move, double* log_q) {
   const int64_t c = blockIdx.x;
-  const Draws draws = step_draws(rng, chain_ids[c]);
+  const PhiloxStream draws = step_draws(rng, chain_ids[c]);
   double sum = 0;
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
     sum += draw_ordered_site(ordered_row(shape, proposal, c, i, x), shape, proposal, draws, c, i, x,

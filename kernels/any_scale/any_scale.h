@@ -71,8 +71,9 @@ ISINGLASS_HD inline double log_normal_share(const OrderedShape& shape, const Ord
 // site's log weights.
 template <class Row>
 ISINGLASS_HD double draw_ordered_site(const Row& row, const OrderedShape& shape,
-                                      const OrderedProposal& p, const Draws& draws, int64_t c,
-                                      int64_t i, const uint8_t* x, uint8_t* y, double* move) {
+                                      const OrderedProposal& p, const PhiloxStream& draws,
+                                      int64_t c, int64_t i, const uint8_t* x, uint8_t* y,
+                                      double* move) {
   const int64_t at = c * shape.sites + i;
   // The draw returns x if the weights are NaN.
   const int value = row.draw(draws.uniform(Purpose::kValue, static_cast<uint32_t>(i)), x[at]);

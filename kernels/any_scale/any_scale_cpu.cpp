@@ -21,8 +21,8 @@ template <class F>
 }
 
 ISINGLASS_FLAT_CLONES double draw_chain(const OrderedShape& shape, const OrderedProposal& proposal,
-                                        const Draws& draws, int64_t c, const uint8_t* x, uint8_t* y,
-                                        double* move) {
+                                        const PhiloxStream& draws, int64_t c, const uint8_t* x,
+                                        uint8_t* y, double* move) {
   double sum = 0;
   for (int64_t i = 0; i < shape.sites; ++i) {
     sum += with_row(shape, ordered_log_weight(shape, proposal, c, i, x[c * shape.sites + i]),

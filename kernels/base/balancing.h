@@ -34,11 +34,11 @@ ISINGLASS_HD inline double log_balance(Balancing g, double d) {
   return 0.5 * d;
 }
 
-// Holds g(t) (`there`, the forward direction) and g(1/t) (`back`, the reverse direction).
+// Holds g(t) (`forward`, the forward direction) and g(1/t) (`reverse`, the reverse direction).
 // balance_pair() computes both from the root √t, for t that neither overflows nor has an
 // overflowing 1/t.
 struct BalancePair {
-  float there, back;
+  float forward, reverse;
 };
 
 ISINGLASS_HD inline BalancePair balance_pair(Balancing g, float root) {
@@ -47,8 +47,8 @@ ISINGLASS_HD inline BalancePair balance_pair(Balancing g, float root) {
     case Balancing::kSqrt:
       return {root, 1 / root};
     case Balancing::kBarker: {
-      const float back = 1 / (1 + t);
-      return {t * back, back};
+      const float reverse = 1 / (1 + t);
+      return {t * reverse, reverse};
     }
     case Balancing::kMin:
       return {t < 1 ? t : 1.0f, t > 1 ? 1 / t : 1.0f};

@@ -95,7 +95,7 @@ ISINGLASS_HD inline void apply_change(const Change& change, int radius, int cate
   }
 }
 
-ISINGLASS_HD inline void choose_block_sites(const Draws& draws, int64_t sites, int size,
+ISINGLASS_HD inline void choose_block_sites(const PhiloxStream& draws, int64_t sites, int size,
                                             int32_t* block) {
   for (int i = 0; i < size; ++i) {
     const int64_t last = sites - size + i;
@@ -114,7 +114,7 @@ ISINGLASS_HD inline void choose_block_sites(const Draws& draws, int64_t sites, i
 
 // Chooses one chain's block and centre; u holds a copy of x on entry.
 ISINGLASS_HD inline void choose_chain_block(const Blocks& blocks, bool uniform_centre,
-                                            const Draws& draws, int64_t c, uint8_t* u) {
+                                            const PhiloxStream& draws, int64_t c, uint8_t* u) {
   choose_block_sites(draws, blocks.sites, blocks.size, blocks.site + c * blocks.size);
   const auto all = static_cast<uint32_t>(blocks.changes.count);
   const int centre = uniform_centre ? static_cast<int>(draws.below(all, Purpose::kValue, 1)) : 0;
@@ -146,8 +146,8 @@ ISINGLASS_HD inline double change_energy(const Lattice& lattice, const uint8_t* 
 }
 
 ISINGLASS_HD inline void draw_chain_block(const Blocks& blocks, const double* table,
-                                          const Draws& draws, int64_t c, uint8_t* x, uint8_t* u,
-                                          double* energy, int64_t* choice,
+                                          const PhiloxStream& draws, int64_t c, uint8_t* x,
+                                          uint8_t* u, double* energy, int64_t* choice,
                                           const StepCounts& counts) {
   const int candidates = blocks.changes.count;
   const double* own = table + c * candidates;

@@ -35,8 +35,8 @@ struct LatticeSites {
   __device__ double energy(const uint8_t* x, int64_t site) const {
     return site_energy(lattice, x, site);
   }
-  __device__ void draw(const Draws& draws, int64_t chain, SiteCall call, int64_t first, int64_t end,
-                       uint8_t* x, SweepOutcome& outcome) const {
+  __device__ void draw(const PhiloxStream& draws, int64_t chain, SiteCall call, int64_t first,
+                       int64_t end, uint8_t* x, SweepOutcome& outcome) const {
     const bool binary = lattice.categories == 2;
     const double own_beta = beta ? beta[chain] : 1;
     const auto number = static_cast<uint32_t>(call.number);
@@ -53,15 +53,15 @@ struct LatticeSites {
       const SiteDraw draw =
           draw_site(lattice, colouring, own_beta, rank, words.word_of(k), second, x);
       outcome.hops += draw.moved;
-      outcome.broken |= !draw.finite;
+      outcome.non_finite |= !draw.finite;
     }
   }
 };
 
-// Performs one sweep of x [D] with a block of threads. Sets `broken` if a local energy is not
+// Performs one sweep of x [D] with a block of threads. Sets `non_finite` if a local energy is not
 // finite. Returns how many sites this thread changed.
-__device__ int32_t sweep(const LatticeSites& sites, const Draws& draws, int64_t chain, uint8_t* x,
-                         int* broken) {
+__device__ int32_t sweep(const LatticeSites& sites, const PhiloxStream& draws, int64_t chain,
+                         uint8_t* x, int* non_finite) {
   SweepOutcome outcome;
   for (int64_t colour = 0; colour < sites.colouring.colours; ++colour) {
     const int64_t first = sites.colouring.offset[colour], end = sites.colouring.offset[colour + 1];
@@ -72,33 +72,33 @@ __device__ int32_t sweep(const LatticeSites& sites, const Draws& draws, int64_t 
     }
     __syncthreads();
   }
-  if (outcome.broken) atomicMax(broken, 1);
+  if (outcome.non_finite) atomicMax(non_finite, 1);
   return outcome.hops;
 }
 
 __global__ void chromatic_sweep_kernel(LatticeSites sites, int64_t steps, const int64_t* rng,
                                        const int64_t* chain_ids, uint8_t* x, double* energy,
                                        StepCounts counts) {
-  int* const broken = dynamic_shared_memory<int>();
+  int* const non_finite = dynamic_shared_memory<int>();
   const int64_t c = blockIdx.x;
   uint8_t* const kept = x + c * sites.count();
-  uint8_t* const own = reinterpret_cast<uint8_t*>(broken + kSweepsTogether);
+  uint8_t* const own = reinterpret_cast<uint8_t*>(non_finite + kSweepsTogether);
   copy_state(own, kept, sites.count());
   ChainCounts own_counts(counts, c);
   int64_t all = 0;   // Counts the sites changed in all sweeps.
   int32_t last = 0;  // Counts those changed in the last sweep.
   for (int64_t t = 0; t < steps; t += kSweepsTogether) {
     const int64_t end = t + kSweepsTogether < steps ? t + kSweepsTogether : steps;
-    for (unsigned n = threadIdx.x; n < kSweepsTogether; n += blockDim.x) broken[n] = 0;
+    for (unsigned n = threadIdx.x; n < kSweepsTogether; n += blockDim.x) non_finite[n] = 0;
     __syncthreads();
     for (int64_t n = t; n < end; ++n) {
-      last = sweep(sites, step_draws(rng, chain_ids[c], n), c, own, broken + (n - t));
+      last = sweep(sites, step_draws(rng, chain_ids[c], n), c, own, non_finite + (n - t));
       all += last;
     }
     __syncthreads();
     if (threadIdx.x == 0) {
       for (int64_t n = t; n < end; ++n) {
-        count_draw(own_counts.pointers(), 0, 0, broken[n - t] == 0);
+        count_draw(own_counts.pointers(), 0, 0, non_finite[n - t] == 0);
       }
     }
     __syncthreads();

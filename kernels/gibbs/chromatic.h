@@ -44,13 +44,13 @@ struct SiteDraw {
   bool finite;  // It is false if a local energy was not finite.
 };
 
-ISINGLASS_HD inline double rank_uniform(const Draws& draws, int64_t rank) {
+ISINGLASS_HD inline double rank_uniform(const PhiloxStream& draws, int64_t rank) {
   return draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest,
                             static_cast<uint32_t>(rank));
 }
 
-ISINGLASS_HD inline bool draw_rank(const BernoulliConditional& conditional, const Draws& draws,
-                                   int64_t rank) {
+ISINGLASS_HD inline bool draw_rank(const BernoulliConditional& conditional,
+                                   const PhiloxStream& draws, int64_t rank) {
   return conditional.draw(draws, Purpose::kSiteValue, Purpose::kSiteValueRest,
                           static_cast<uint32_t>(rank));
 }

@@ -19,7 +19,7 @@ void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t ch
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t first = 0; first < chains; first += kChainLanes) {
     const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
-    Draws draws[kChainLanes];
+    PhiloxStream draws[kChainLanes];
     double of_lane[kChainLanes];
     for (int64_t l = 0; l < kChainLanes; ++l) {
       const int64_t c = first + std::min(l, count - 1);
@@ -30,7 +30,7 @@ void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t ch
                                           lane_scratch(lattice.sites), x + first * lattice.sites);
     for (int64_t l = 0; l < count; ++l) {
       energy[first + l] += sweep.difference[l];
-      count_draw(counts, first + l, static_cast<int64_t>(sweep.hops[l]), sweep.broken[l] == 0);
+      count_draw(counts, first + l, static_cast<int64_t>(sweep.hops[l]), sweep.non_finite[l] == 0);
     }
   }
 }
@@ -42,7 +42,7 @@ void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t ch
   const TimedLoop loop(loop_times, chains * lattice.sites);
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < chains; ++c) {
-    const Draws draws = step_draws(rng, chain_ids[c], steps_ahead);
+    const PhiloxStream draws = step_draws(rng, chain_ids[c], steps_ahead);
     double difference = 0;
     int64_t hops = 0;
     bool finite = true;

@@ -18,7 +18,7 @@ constexpr int64_t kSharedSites = 32 << 10;
 
 struct SweepOutcome {
   int32_t hops = 0;
-  int32_t broken = 0;  // It is 1 if an energy was not finite.
+  int32_t non_finite = 0;  // It is 1 if an energy was not finite.
 };
 
 // Divides the caller's scratch memory (sweep_scratch()) among its uses.
@@ -41,7 +41,7 @@ __global__ void colour_kernel(Sites sites, int64_t colour, int64_t chains, int64
                               const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
                               SweepOutcome* outcomes) {
   const int64_t c = blockIdx.x % chains, block = blockIdx.x / chains, blocks = gridDim.x / chains;
-  const Draws draws = step_draws(rng, chain_ids[c], sweep);
+  const PhiloxStream draws = step_draws(rng, chain_ids[c], sweep);
   const Colouring& colouring = sites.colouring;
   const int64_t first = colouring.offset[colour], end = colouring.offset[colour + 1];
   const int64_t first_call = first / SiteCall::kBlockSites * kBlockCalls;
@@ -54,7 +54,7 @@ __global__ void colour_kernel(Sites sites, int64_t colour, int64_t chains, int64
   }
   const auto hops = static_cast<int32_t>(warp_sum(outcome.hops));
   if (threadIdx.x % 32 == 0 && hops > 0) atomicAdd(&outcomes[c].hops, hops);
-  if (outcome.broken) atomicMax(&outcomes[c].broken, 1);
+  if (outcome.non_finite) atomicMax(&outcomes[c].non_finite, 1);
 }
 
 // Counts the sweep that has ended, if `counted`, and clears the outcomes for the next one. It is a
@@ -64,7 +64,7 @@ __global__ void end_sweep_kernel(int64_t chains, bool counted, Outcome* outcomes
                                  StepCounts counts) {
   const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (c >= chains) return;
-  if (counted) count_draw(counts, c, outcomes[c].hops, outcomes[c].broken == 0);
+  if (counted) count_draw(counts, c, outcomes[c].hops, outcomes[c].non_finite == 0);
   outcomes[c] = {};
 }
 

@@ -25,7 +25,7 @@ ISINGLASS_HD inline void chain_gibbs_steps(const Lattice& lattice, int64_t steps
                                            const int64_t* rng, int64_t chain_id, uint8_t* x,
                                            double& energy, ChainCounts& counts) {
   for (int64_t t = 0; t < steps; ++t) {
-    const Draws draws = step_draws(rng, chain_id, t);
+    const PhiloxStream draws = step_draws(rng, chain_id, t);
     const int64_t site = systematic
                              ? (rng[1] + t) % lattice.sites
                              : draws.below(static_cast<uint32_t>(lattice.sites), Purpose::kSite);

@@ -36,7 +36,7 @@ __global__ void refresh_momentum_kernel(ParticleShape shape, int64_t tiles, cons
                                         double* momentum) {
   const int64_t c = blockIdx.x / tiles;
   const ThreadShare calls(tiles);
-  const Draws draws = step_draws(rng, chain_ids[c]);
+  const PhiloxStream draws = step_draws(rng, chain_ids[c]);
   for (int64_t n = calls.first; n < NormalCall::count(shape.sites); n += calls.stride) {
     each_normal_of(draws, Purpose::kNoise, {n}, shape.sites, [&](int64_t i, double noise) {
       momentum[c * shape.sites + i] = refreshed_momentum(shape, noise, damping, c, i, kept);

@@ -53,12 +53,12 @@ ISINGLASS_HD inline float flip_probability(JumpRule rule, Balancing g,
   constexpr float kMostRate = 1e30f;
   const float root = elementary::exp_within(0.5f * d), t = root * root;
   const BalancePair rate = balance_pair(g, root);  // {g(e^d), g(e^{−d})}
-  const float there = within(time.tau * rate.there, 0, kMostRate);
-  const float back = within(time.tau * rate.back, 0, kMostRate);
-  if (rule == JumpRule::kForwardEuler) return within(there, 0, static_cast<float>(kMostMoving));
-  if (rule == JumpRule::kBackwardEuler) return there / (1 + there + back);
+  const float forward = within(time.tau * rate.forward, 0, kMostRate);
+  const float reverse = within(time.tau * rate.reverse, 0, kMostRate);
+  if (rule == JumpRule::kForwardEuler) return within(forward, 0, static_cast<float>(kMostMoving));
+  if (rule == JumpRule::kBackwardEuler) return forward / (1 + forward + reverse);
   // P = ν(1 − e^{−τθ/ν}) with ν = t/(1 + t), θ/ν = g(t)·(1 + t)/t = g(t) + g(1/t).
-  return t / (1 + t) * elementary::one_minus_exp(there + back);
+  return t / (1 + t) * elementary::one_minus_exp(forward + reverse);
 }
 
 ISINGLASS_HD inline int32_t flip_threshold(JumpRule rule, Balancing g,
@@ -72,7 +72,7 @@ ISINGLASS_HD inline int32_t flip_threshold(const BinaryJumpParameters& time, flo
   return flip_threshold(time.rule, time.balancing, time, d);
 }
 
-// Returns true if a site flips whose first word (Draws::site_word()) with purpose kSiteValue is
+// Returns true if a site flips whose first word (PhiloxStream::site_word()) with purpose kSiteValue is
 // `word`.
 ISINGLASS_HD inline bool flips(uint32_t word, int32_t threshold) {
   return static_cast<int32_t>(word >> 1) < threshold;

@@ -285,7 +285,7 @@ ISINGLASS_HD inline bool needs_solve(const JumpShape& shape) {
 // Draws sites: each site takes a value from its row by one random number, with staying as the first
 // value of the inverse CDF.
 struct DrawTarget {
-  Draws draws;
+  PhiloxStream draws;
   int categories;
   const uint8_t* x;
   uint8_t* y;

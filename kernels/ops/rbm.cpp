@@ -113,9 +113,10 @@ void free_energies(const Tensor& visible_biases, const PathTensors& path, const 
            path_pointers(path, x, shape), states);
 }
 
-void energies_beside(const Tensor& visible_biases, const Tensor& logits, const Tensor& rung_beta,
-                     const MeasuredPairs& measured, const Tensor& rng, const Tensor& x,
-                     const Tensor& inputs, RungChainTensors& at) {
+void energies_at_adjacent_rungs(const Tensor& visible_biases, const Tensor& logits,
+                                const Tensor& rung_beta, const MeasuredPairs& measured,
+                                const Tensor& rng, const Tensor& x, const Tensor& inputs,
+                                RungChainTensors& at) {
   const SweepShape shape = sweep_shape(visible_biases, x, inputs);
   const int64_t rungs = rung_beta.numel();
   TORCH_CHECK(rungs >= 2 && shape.chains % rungs == 0,
@@ -130,19 +131,19 @@ void energies_beside(const Tensor& visible_biases, const Tensor& logits, const T
   check(at.below, x, torch::kFloat64, shape.chains, "below");
   check(at.above, x, torch::kFloat64, shape.chains, "above");
   check(rng, x, torch::kInt64, 2, "rng");
-  const RungsBeside beside{rungs,
-                           data<double>(rung_beta),
-                           data<float>(logits),
-                           data<int64_t>(at.chain),
-                           data<uint8_t>(x),
-                           data<double>(inputs),
-                           data<double>(at.energy),
-                           data<double>(at.below),
-                           data<double>(at.above),
-                           measured,
-                           data<int64_t>(rng)};
-  run_twin(x, cpu::energies_beside, cuda::energies_beside, shape, data<float>(visible_biases),
-           beside);
+  const AdjacentRungs beside{rungs,
+                             data<double>(rung_beta),
+                             data<float>(logits),
+                             data<int64_t>(at.chain),
+                             data<uint8_t>(x),
+                             data<double>(inputs),
+                             data<double>(at.energy),
+                             data<double>(at.below),
+                             data<double>(at.above),
+                             measured,
+                             data<int64_t>(rng)};
+  run_twin(x, cpu::energies_at_adjacent_rungs, cuda::energies_at_adjacent_rungs, shape,
+           data<float>(visible_biases), beside);
 }
 
 namespace {

@@ -56,8 +56,9 @@ void free_energies(const Tensor& visible_biases, const PathTensors& path, const 
 
 // Writes the same for chains on temperature ladders: at.energy, and for the pairs of rungs that the
 // step measures, at.below and at.above.
-void energies_beside(const Tensor& visible_biases, const Tensor& logits, const Tensor& rung_beta,
-                     const MeasuredPairs& measured, const Tensor& rng, const Tensor& x,
-                     const Tensor& inputs, RungChainTensors& at);
+void energies_at_adjacent_rungs(const Tensor& visible_biases, const Tensor& logits,
+                                const Tensor& rung_beta, const MeasuredPairs& measured,
+                                const Tensor& rng, const Tensor& x, const Tensor& inputs,
+                                RungChainTensors& at);
 
 }  // namespace isinglass::ops

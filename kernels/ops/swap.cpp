@@ -52,9 +52,9 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   check(sums.end, like, whole, b, "end");
   check(sums.trips, like, whole, c, "trips");
   check(sums.history, like, torch::kInt16, sums.history.numel(), "history");
-  check(sums.rises, like, real, sums.rises.numel(), "rises");
+  check(sums.delta_u, like, real, sums.delta_u.numel(), "rises");
   TORCH_CHECK(sums.history.size(0) >= 1 && sums.history.numel() % r == 0 &&
-                  sums.rises.numel() == sums.rises.size(0) * 2 * (b - c),
+                  sums.delta_u.numel() == sums.delta_u.size(0) * 2 * (b - c),
               "isinglass operator: history must be [H, R] and rises [S, C, R - 1, 2]");
   check_row(top.states, like, b, "states");
   check_row(top.x, like, c, "x");
@@ -71,7 +71,7 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   const SwapCounts counts{data<double>(sums.rejection), data<double>(sums.acceptance),
                           data<int64_t>(sums.end),      data<int64_t>(sums.trips),
                           data<int16_t>(sums.history),  sums.history.size(0),
-                          data<double>(sums.rises),     sums.measured()};
+                          data<double>(sums.delta_u),   sums.measured()};
   const TopChains of_top{bytes(top.states),
                          bytes(top.x),
                          row_bytes(top.x),

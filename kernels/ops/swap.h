@@ -29,11 +29,11 @@ struct SwapSums {
   Tensor end;                    // int64 [C·R]
   Tensor trips;                  // int64 [C]
   Tensor history;                // int16 [H, R]
-  Tensor rises;                  // float64 [S, C, R − 1, 2]
+  Tensor delta_u;                // float64 [S, C, R − 1, 2]
   int64_t first = 0, every = 1;  // Draws are kept in the steps first, first + every, …
   bool all = true;               // If true, every pair is measured in every step.
 
-  MeasuredPairs measured() const { return {first, every, rises.size(0), all}; }
+  MeasuredPairs measured() const { return {first, every, delta_u.size(0), all}; }
 };
 
 // Holds the chains at β = 1. states [C·R, D] and x [C, D] have the same type; energy float64 [C].

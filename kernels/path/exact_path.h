@@ -55,14 +55,14 @@ struct ExactPaths {
 struct PathPosition {
   int64_t position;  // This many moves have been made.
   int64_t length;    // L
-  Draws draws;
+  PhiloxStream draws;
 };
 
 ISINGLASS_HD inline PathPosition path_position(const ExactPathShape& shape, int64_t position,
                                                const int64_t* rng, const int64_t* chain_ids,
                                                ChainScale radius, const ExactPaths& paths,
                                                int64_t chain) {
-  const Draws draws = step_draws(rng, chain_ids[chain]);
+  const PhiloxStream draws = step_draws(rng, chain_ids[chain]);
   const int64_t length = position == 0 ? draw_path_length(draws, radius[chain], shape.max_length)
                                        : static_cast<int64_t>(paths.length[chain]);
   return {position, length, draws};

@@ -61,7 +61,7 @@ __global__ void draw_path_kernel(ISINGLASS_GRID_CONSTANT const PathShape shape, 
                                  ISINGLASS_GRID_CONSTANT const Paths paths, double* log_q) {
   const int64_t c = chain_of_warp();
   if (c >= shape.chains) return;
-  const Draws draws = step_draws(rng, chain_ids[c]);
+  const PhiloxStream draws = step_draws(rng, chain_ids[c]);
   const uint8_t* from = x + c * shape.sites;
   uint8_t* to = y + c * shape.sites;
   for (int64_t i = threadIdx.x % kWarp; !paths.scratch && i < shape.sites; i += kWarp) {

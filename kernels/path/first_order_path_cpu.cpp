@@ -38,7 +38,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
                const int64_t* chain_ids, ChainScale radius, uint8_t* y, Paths paths, double* log_q,
                Stream) {
   for_each_chain(shape, gradient, [&](auto weights, int64_t c) {
-    const Draws draws = step_draws(rng, chain_ids[c]);
+    const PhiloxStream draws = step_draws(rng, chain_ids[c]);
     const int64_t length = draw_path_length(draws, radius[c], shape.max_length);
     paths.length[c] = static_cast<int32_t>(length);
     const uint8_t* from = x + c * shape.sites;

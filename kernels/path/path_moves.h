@@ -23,8 +23,8 @@ struct Move {
 
 // Draws move l of a path at a given site: the value that the site takes, from its conditional.
 template <class Weights>
-ISINGLASS_HD Move draw_move(const Weights& weights, int64_t site, int from, const Draws& draws,
-                            int64_t l) {
+ISINGLASS_HD Move draw_move(const Weights& weights, int64_t site, int from,
+                            const PhiloxStream& draws, int64_t l) {
   const int to = weights.draw_value(site, from, draws.uniform(Purpose::kValue, l));
   return {site, from, to, weights.log_weight(site, from, to)};
 }
@@ -32,8 +32,8 @@ ISINGLASS_HD Move draw_move(const Weights& weights, int64_t site, int from, cons
 // Does the same with the weights at weighed_values(). y is the current state of the path.
 template <class Weights>
 ISINGLASS_HD Move draw_first_order_move(PathRule rule, const Weights& weights, int64_t site,
-                                        const uint8_t* x, const uint8_t* y, const Draws& draws,
-                                        int64_t l) {
+                                        const uint8_t* x, const uint8_t* y,
+                                        const PhiloxStream& draws, int64_t l) {
   const int from = weighed_values(rule, x, y)[site];
   if (rule == PathRule::kFrozen && y[site] != from) {
     return {site, from, from, weights.log_site_weight(site, from)};
@@ -54,8 +54,8 @@ ISINGLASS_HD double log_weight_back(const Weights& weights, const Path& path, in
 // Makes move l of a path from x: updates y, the path and log q, but not the weights.
 template <class Sums>
 ISINGLASS_DEVICE Move make_move(PathRule rule, const Sums& sums, const TreePosition& position,
-                                const Draws& draws, const uint8_t* x, uint8_t* y, const Path& path,
-                                int64_t l, PathLogQ& log_q) {
+                                const PhiloxStream& draws, const uint8_t* x, uint8_t* y,
+                                const Path& path, int64_t l, PathLogQ& log_q) {
   const Move move =
       draw_first_order_move(rule, sums.weights(), sums.draw_site(position), x, y, draws, l);
   log_q.move(move.log_weight, sums.scale(), sums.sum());
@@ -73,7 +73,7 @@ ISINGLASS_DEVICE Move make_move(PathRule rule, const Sums& sums, const TreePosit
 // Makes move l of a path from x and updates the weights.
 template <class Sums>
 ISINGLASS_DEVICE void draw_path_move(PathRule rule, Sums& sums, const TreePosition& position,
-                                     const Draws& draws, const uint8_t* x, uint8_t* y,
+                                     const PhiloxStream& draws, const uint8_t* x, uint8_t* y,
                                      const Path& path, int64_t l, PathLogQ& log_q) {
   const Move move = make_move(rule, sums, position, draws, x, y, path, l, log_q);
   if (l + 1 == path.length) return;  // No further move is drawn from these sums.
@@ -108,7 +108,7 @@ ISINGLASS_DEVICE void score_path_move(PathRule rule, Sums& sums, uint8_t* y, con
 // Draws a path from x, given y = x and the sums of the weights at weighed_values(). Writes y and
 // the path, and returns log q.
 template <class Sums>
-ISINGLASS_DEVICE double draw_path_of_chain(PathRule rule, Sums& sums, const Draws& draws,
+ISINGLASS_DEVICE double draw_path_of_chain(PathRule rule, Sums& sums, const PhiloxStream& draws,
                                            const uint8_t* x, uint8_t* y, const Path& path) {
   PathLogQ log_q;
   for (int64_t l = 0; l < path.length; ++l) {

@@ -20,7 +20,7 @@ namespace isinglass::cpu {
 struct OneLane {
   bool leads() const { return true; }
   void sync() const {}
-  double site_uniform(const Draws& draws, int64_t l) const {
+  double site_uniform(const PhiloxStream& draws, int64_t l) const {
     return draws.uniform(Purpose::kSite, static_cast<uint32_t>(l));
   }
 };

@@ -104,7 +104,7 @@ class WeightSums {
 
   // Returns the random number of move l = 0, 1, … of a path. Each lane draws one of every 32
   // numbers.
-  __device__ double site_uniform(const Draws& draws, int64_t l) {
+  __device__ double site_uniform(const PhiloxStream& draws, int64_t l) {
     if (l % kWarp == 0) {
       uniform_ = draws.uniform(Purpose::kSite, static_cast<uint32_t>(l + lane()));
     }

@@ -41,7 +41,8 @@ struct BernoulliConditional {
   }
   // Returns the value of a site or hidden unit. The two halves of its u are drawn with the purposes
   // `first` and `rest`.
-  ISINGLASS_HD bool draw(const Draws& draws, Purpose first, Purpose rest, uint32_t site) const {
+  ISINGLASS_HD bool draw(const PhiloxStream& draws, Purpose first, Purpose rest,
+                         uint32_t site) const {
     return draw(draws.site_word(first, site), [&] { return draws.site_word(rest, site); });
   }
 

@@ -12,7 +12,7 @@ namespace {
 __global__ void step_normals_kernel(int64_t sites, const int64_t* rng, const int64_t* chain_ids,
                                     double* out) {
   const int64_t c = blockIdx.x;
-  const Draws draws = step_draws(rng, chain_ids[c]);
+  const PhiloxStream draws = step_draws(rng, chain_ids[c]);
   for (int64_t n = threadIdx.x; n < NormalCall::count(sites); n += blockDim.x) {
     each_normal_of(draws, Purpose::kNoise, {n}, sites,
                    [&](int64_t i, double number) { out[c * sites + i] = number; });

@@ -28,7 +28,8 @@ ISINGLASS_HD inline NormalPair box_muller(double u1, double u2) {
   return {{radius * angle.cos, radius * angle.sin}};
 }
 
-ISINGLASS_HD inline NormalPair normal_pair(const Draws& draws, Purpose purpose, uint32_t position) {
+ISINGLASS_HD inline NormalPair normal_pair(const PhiloxStream& draws, Purpose purpose,
+                                           uint32_t position) {
   const Philox4x32 r =
       philox4x32(draws.seed, draws.chain, draws.step, static_cast<uint32_t>(purpose), position);
   return box_muller(uniform_from_words(r.word[0], r.word[1]),
@@ -38,7 +39,7 @@ ISINGLASS_HD inline NormalPair normal_pair(const Draws& draws, Purpose purpose, 
 // Calls f(site, number) for the sites of `call` that are below `sites`, with the numbers of
 // `purpose`.
 template <class F>
-ISINGLASS_HD inline void each_normal_of(const Draws& draws, Purpose purpose, NormalCall call,
+ISINGLASS_HD inline void each_normal_of(const PhiloxStream& draws, Purpose purpose, NormalCall call,
                                         int64_t sites, F f) {
   const NormalPair pair = normal_pair(draws, purpose, static_cast<uint32_t>(call.number));
   for (int k = 0; k < 2; ++k) {
@@ -47,7 +48,8 @@ ISINGLASS_HD inline void each_normal_of(const Draws& draws, Purpose purpose, Nor
 }
 
 // Returns a single number, which uses a counter of its own.
-ISINGLASS_HD inline double standard_normal(const Draws& draws, Purpose purpose, uint32_t position) {
+ISINGLASS_HD inline double standard_normal(const PhiloxStream& draws, Purpose purpose,
+                                           uint32_t position) {
   return normal_pair(draws, purpose, position).number[0];
 }
 

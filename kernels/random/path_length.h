@@ -9,7 +9,7 @@
 
 namespace isinglass {
 
-ISINGLASS_HD inline int64_t draw_path_length(const Draws& draws, double radius,
+ISINGLASS_HD inline int64_t draw_path_length(const PhiloxStream& draws, double radius,
                                              int64_t max_length) {
   const double width = 2 * radius - 1;
   const double whole = floor(width);

@@ -114,7 +114,7 @@ using SiteCall = CallOf<kCallSites>;
 
 // Identifies the random numbers of one chain in one step. It is passed by value, in place of a
 // generator object.
-struct Draws {
+struct PhiloxStream {
   uint64_t seed;
   uint32_t chain;
   uint32_t step;
@@ -147,8 +147,8 @@ struct Draws {
 
 // Returns the random numbers of one chain in the step that is `steps_ahead` after the present one.
 // rng = {seed, step number} is in device memory.
-ISINGLASS_HD inline Draws step_draws(const int64_t* rng, int64_t chain_id,
-                                     int64_t steps_ahead = 0) {
+ISINGLASS_HD inline PhiloxStream step_draws(const int64_t* rng, int64_t chain_id,
+                                            int64_t steps_ahead = 0) {
   return {static_cast<uint64_t>(rng[0]), static_cast<uint32_t>(chain_id),
           static_cast<uint32_t>(rng[1] + steps_ahead)};
 }

@@ -15,7 +15,7 @@ namespace {
 __global__ void bernoulli_rows_kernel(RowDraws draws, const float* p, int64_t stride,
                                       uint8_t* out) {
   const int64_t r = blockIdx.x;
-  const Draws row = draws.row(r);
+  const PhiloxStream row = draws.row(r);
   for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
     out[r * draws.sites + i] =
         row.uniform(draws.purpose, static_cast<uint32_t>(i)) < p[r * stride + i];
@@ -25,7 +25,7 @@ __global__ void bernoulli_rows_kernel(RowDraws draws, const float* p, int64_t st
 __global__ void categorical_rows_kernel(RowDraws draws, const double* p, int categories,
                                         uint8_t* out) {
   const int64_t r = blockIdx.x;
-  const Draws row = draws.row(r);
+  const PhiloxStream row = draws.row(r);
   for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
     const double u = row.uniform(draws.purpose, static_cast<uint32_t>(i));
     out[r * draws.sites + i] = categorical_value(p + i * categories, categories, u);
@@ -34,7 +34,7 @@ __global__ void categorical_rows_kernel(RowDraws draws, const double* p, int cat
 
 __global__ void uniform_rows_kernel(RowDraws draws, int categories, uint8_t* out) {
   const int64_t r = blockIdx.x;
-  const Draws row = draws.row(r);
+  const PhiloxStream row = draws.row(r);
   for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
     out[r * draws.sites + i] =
         static_cast<uint8_t>(row.below(categories, draws.purpose, static_cast<uint32_t>(i)));
@@ -43,7 +43,7 @@ __global__ void uniform_rows_kernel(RowDraws draws, int categories, uint8_t* out
 
 __global__ void normal_rows_kernel(RowDraws draws, float* out) {
   const int64_t r = blockIdx.x;
-  const Draws row = draws.row(r);
+  const PhiloxStream row = draws.row(r);
   for (int64_t n = threadIdx.x; n < NormalCall::count(draws.sites); n += blockDim.x) {
     each_normal_of(row, draws.purpose, {n}, draws.sites, [&](int64_t i, double number) {
       out[r * draws.sites + i] = static_cast<float>(number);

@@ -20,14 +20,14 @@ struct RowDraws {
   // If it is not null, {seed, step} in device memory replace `seed` and `step`.
   const int64_t* rng = nullptr;
 
-  ISINGLASS_HD Draws row(int64_t r) const {
+  ISINGLASS_HD PhiloxStream row(int64_t r) const {
     if (rng) return step_draws(rng, ids[r]);
     return {seed, static_cast<uint32_t>(ids[r]), step};
   }
 };
 
 // Writes a uniform permutation of 0 … sites − 1 (Fisher–Yates); position = site.
-ISINGLASS_HD inline void draw_permutation(const Draws& draws, Purpose purpose, int64_t sites,
+ISINGLASS_HD inline void draw_permutation(const PhiloxStream& draws, Purpose purpose, int64_t sites,
                                           int64_t* out) {
   for (int64_t i = 0; i < sites; ++i) {
     const int64_t j = draws.below(static_cast<uint32_t>(i + 1), purpose, static_cast<uint32_t>(i));

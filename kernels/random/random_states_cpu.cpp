@@ -12,7 +12,7 @@ namespace {
 
 // Calls f(i, row.uniform(purpose, i)) for the sites i of a row.
 template <class F>
-void each_uniform(const Draws& row, Purpose purpose, int64_t sites, F f) {
+void each_uniform(const PhiloxStream& row, Purpose purpose, int64_t sites, F f) {
   // philox_words() takes multiples of kMultiple counters.
   constexpr int kTile = 128, kMultiple = 8;
   uint32_t chain[kTile], position[kTile], word[4 * kTile];

@@ -16,7 +16,7 @@ __global__ void flip_uniformly_kernel(int64_t sites, int categories, const uint8
   for (int64_t i = threadIdx.x; i < sites; i += blockDim.x) y[c * sites + i] = x[c * sites + i];
   __syncthreads();
   if (threadIdx.x == 0) {
-    const Draws draws = step_draws(rng, chain_ids[c]);
+    const PhiloxStream draws = step_draws(rng, chain_ids[c]);
     isinglass::flip_uniformly(draws, x + c * sites, y + c * sites, sites, categories,
                               flip_count(draws, radius[c], random_count, sites));
   }

@@ -13,7 +13,7 @@
 
 namespace isinglass {
 
-ISINGLASS_HD inline int64_t flip_count(const Draws& draws, double radius, bool random_count,
+ISINGLASS_HD inline int64_t flip_count(const PhiloxStream& draws, double radius, bool random_count,
                                        int64_t sites) {
   if (!random_count) return static_cast<int64_t>(radius);
   const double d = static_cast<double>(sites);
@@ -23,7 +23,7 @@ ISINGLASS_HD inline int64_t flip_count(const Draws& draws, double radius, bool r
 }
 
 // Moves the sites of one chain; y holds a copy of x on entry.
-ISINGLASS_HD inline void flip_uniformly(const Draws& draws, const uint8_t* x, uint8_t* y,
+ISINGLASS_HD inline void flip_uniformly(const PhiloxStream& draws, const uint8_t* x, uint8_t* y,
                                         int64_t sites, int categories, int64_t flips) {
   for (int64_t j = sites - flips; j < sites; ++j) {
     const uint32_t position = static_cast<uint32_t>(j - (sites - flips));

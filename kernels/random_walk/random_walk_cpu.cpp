@@ -14,7 +14,7 @@ void flip_uniformly(int64_t chains, int64_t sites, int categories, const uint8_t
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < chains; ++c) {
     std::copy_n(x + c * sites, sites, y + c * sites);
-    const Draws draws = step_draws(rng, chain_ids[c]);
+    const PhiloxStream draws = step_draws(rng, chain_ids[c]);
     isinglass::flip_uniformly(draws, x + c * sites, y + c * sites, sites, categories,
                               flip_count(draws, radius[c], random_count, sites));
   }

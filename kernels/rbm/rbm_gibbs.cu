@@ -32,13 +32,13 @@ struct Shared {
   uint32_t* hidden;   // [B, H/32]. Its bits say which hidden units are on.
   uint32_t* visible;  // [B, D·C/32]. Its bits say which visible units are on.
   int* hops;          // [2, B]. Counts the sites changed in a sweep and in the next one.
-  int* broken;        // [2, B]. It is 1 if an input was not finite.
+  int* non_finite;    // [2, B]. It is 1 if an input was not finite.
 
   __device__ Shared(const SweepShape& s, uint32_t* words)
       : hidden(words),
         visible(hidden + s.chains * site_blocks(s.hidden)),
         hops(reinterpret_cast<int*>(visible + s.chains * site_blocks(s.visible()))),
-        broken(hops + 2 * s.chains) {}
+        non_finite(hops + 2 * s.chains) {}
   static int64_t words(const SweepShape& s) {
     return s.chains * (site_blocks(s.hidden) + site_blocks(s.visible()) + 4);
   }
@@ -77,8 +77,8 @@ struct LaneUnits {
 // Draws a lane's units, given input(k) of unit k. Returns the ones that are on as bits of their
 // word.
 template <class Input>
-__device__ unsigned draw_units(const LaneUnits& units, const Draws& draws, Purpose first,
-                               Purpose rest, Input input, int& broken) {
+__device__ unsigned draw_units(const LaneUnits& units, const PhiloxStream& draws, Purpose first,
+                               Purpose rest, Input input, int& non_finite) {
   if (!units.any) return 0;
   const Philox4x32 words = draws.call_words(first, static_cast<uint32_t>(units.call.number));
   unsigned on = 0;
@@ -90,7 +90,7 @@ __device__ unsigned draw_units(const LaneUnits& units, const Draws& draws, Purpo
     const bool is_on = draw_by_word(
         -at, words.word[k], [&] { return draws.site_word(rest, static_cast<uint32_t>(unit)); });
     on |= static_cast<unsigned>(is_on) << unit % kBlockSites;
-    broken |= !std::isfinite(at);
+    non_finite |= !std::isfinite(at);
   }
   return on;
 }
@@ -100,17 +100,17 @@ template <class Input>
 __device__ void draw_hidden(const SweepShape& s, const SweepChains& chains, int64_t sweep,
                             const LaneUnits& units, Input input) {
   const Shared shared(s, chains.words);
-  int broken = 0;
+  int non_finite = 0;
   unsigned on = 0;
   if (units.any) {
     const PathPoint point(chains.path, units.chain);
     on = draw_units(
         units, sweep_draws(chains, units.chain, sweep), Purpose::kHidden, Purpose::kHiddenRest,
-        [&](int k) { return point.hidden(input(k)); }, broken);
+        [&](int k) { return point.hidden(input(k)); }, non_finite);
   }
   on = bits_of_lanes(on);
   if (units.first_lane()) shared.hidden[units.word()] = on;
-  if (broken) atomicMax(shared.broken + Shared::of_sweep(s, sweep, units.chain), 1);
+  if (non_finite) atomicMax(shared.non_finite + Shared::of_sweep(s, sweep, units.chain), 1);
 }
 
 // Draws the hidden units of the first sweep from the inputs that are given, with one block per
@@ -120,7 +120,7 @@ __global__ void draw_hidden_kernel(SweepShape s, SweepChains chains) {
   const Shared shared(s, chains.words);
   if (threadIdx.x < 2) {
     shared.hops[Shared::of_sweep(s, threadIdx.x, c)] = 0;
-    shared.broken[Shared::of_sweep(s, threadIdx.x, c)] = 0;
+    shared.non_finite[Shared::of_sweep(s, threadIdx.x, c)] = 0;
   }
   __syncthreads();
   const double* inputs = chains.inputs + c * s.hidden;
@@ -246,13 +246,13 @@ ISINGLASS_PRODUCT to_visible_kernel(SweepShape s, SweepWeights w, int64_t sweep,
     return;
   }
   unsigned on = 0;
-  int hops = 0, broken = 0;
+  int hops = 0, non_finite = 0;
   if (units.any) {
     const PathPoint point(chains.path, units.chain);
     on = draw_units(
         units, sweep_draws(chains, units.chain, sweep), Purpose::kSiteValue,
         Purpose::kSiteValueRest, [&](int k) { return point.visible(c.sum(k), units.call.site(k)); },
-        broken);
+        non_finite);
     for (int k = 0; k < kCallSites; ++k) {
       if (!units.has(k)) continue;
       uint8_t& value = chains.x[units.chain * s.sites + units.call.site(k)];
@@ -268,29 +268,29 @@ ISINGLASS_PRODUCT to_visible_kernel(SweepShape s, SweepWeights w, int64_t sweep,
     shared.visible[units.word()] = on;
     if (hops > 0) atomicAdd(shared.hops + count, hops);
   }
-  if (broken) atomicMax(shared.broken + count, 1);
+  if (non_finite) atomicMax(shared.non_finite + count, 1);
 }
 
 // Draws sites of K values, given their inputs, with one block per chain.
 __global__ void draw_values_kernel(SweepShape s, int64_t sweep, SweepChains chains) {
   const int64_t c = blockIdx.x;
   const Shared shared(s, chains.words);
-  const Draws draws = sweep_draws(chains, c, sweep);
+  const PhiloxStream draws = sweep_draws(chains, c, sweep);
   const PathPoint point(chains.path, c);
   const float* inputs = chains.visible_inputs + c * s.visible();
   uint8_t* x = chains.x + c * s.sites;
   int hops = 0;
-  bool broken = false;
+  bool non_finite = false;
   for (int64_t i = threadIdx.x; i < s.sites; i += blockDim.x) {
     bool finite;
     const int to = draw_value(s, draws, point, i, x[i], inputs, &finite);
     hops += to != x[i];
-    broken |= !finite;
+    non_finite |= !finite;
     x[i] = static_cast<uint8_t>(to);
   }
   const int64_t count = Shared::of_sweep(s, sweep, c);
   if (hops > 0) atomicAdd(shared.hops + count, hops);
-  if (broken) atomicMax(shared.broken + count, 1);
+  if (non_finite) atomicMax(shared.non_finite + count, 1);
   __syncthreads();
   for (int64_t w = threadIdx.x / 32; w < site_blocks(s.visible()); w += blockDim.x / 32) {
     const int64_t column = w * kBlockSites + threadIdx.x % 32, site = column / s.columns;
@@ -313,9 +313,9 @@ ISINGLASS_PRODUCT to_hidden_kernel(SweepShape s, SweepWeights w, int64_t sweep, 
   }
   if (units.first_lane() && units.call.number == 0) {
     const int64_t count = Shared::of_sweep(s, sweep, units.chain);
-    count_draw(chains.counts, units.chain, shared.hops[count], shared.broken[count] == 0);
+    count_draw(chains.counts, units.chain, shared.hops[count], shared.non_finite[count] == 0);
     // The counts are cleared for the sweep after the next.
-    shared.hops[count] = shared.broken[count] = 0;
+    shared.hops[count] = shared.non_finite[count] = 0;
   }
   if (!last) draw_hidden(s, chains, sweep + 1, units, [&](int k) { return a.sum(k); });
 }
@@ -345,7 +345,8 @@ __global__ void free_energies_kernel(SweepShape s, const float* visible_biases, 
   if (threadIdx.x == 0) states.energy[c] = path_energy(at, visible, hidden);
 }
 
-__global__ void energies_beside_kernel(SweepShape s, const float* visible_biases, RungsBeside at) {
+__global__ void energies_at_adjacent_rungs_kernel(SweepShape s, const float* visible_biases,
+                                                  AdjacentRungs at) {
   double* tile = dynamic_shared_memory<double>();
   const int64_t c = at.chain[blockIdx.x], own = blockIdx.x % at.rungs;
   const VisibleSums visible = visible_sums(s, visible_biases, at.logits, at.x + c * s.sites, tile);
@@ -386,10 +387,10 @@ void free_energies(const SweepShape& s, const float* visible_biases, const Sweep
   ISINGLASS_LAUNCH(free_energies_kernel, launch, stream, s, visible_biases, path, states);
 }
 
-void energies_beside(const SweepShape& s, const float* visible_biases, const RungsBeside& at,
-                     Stream stream) {
+void energies_at_adjacent_rungs(const SweepShape& s, const float* visible_biases,
+                                const AdjacentRungs& at, Stream stream) {
   const LaunchShape launch{static_cast<unsigned>(s.chains), kThreads, tile_bytes()};
-  ISINGLASS_LAUNCH(energies_beside_kernel, launch, stream, s, visible_biases, at);
+  ISINGLASS_LAUNCH(energies_at_adjacent_rungs_kernel, launch, stream, s, visible_biases, at);
 }
 
 }  // namespace isinglass::cuda

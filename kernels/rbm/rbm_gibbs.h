@@ -124,13 +124,14 @@ struct SweepChains {
 };
 
 // Returns the random numbers of a chain in one of a call's sweeps.
-ISINGLASS_HD inline Draws sweep_draws(const SweepChains& chains, int64_t chain, int64_t sweep) {
+ISINGLASS_HD inline PhiloxStream sweep_draws(const SweepChains& chains, int64_t chain,
+                                             int64_t sweep) {
   return step_draws(chains.rng, chains.chain_ids[chain], sweep);
 }
 
 // Returns true if a unit is on.
-ISINGLASS_HD inline bool draw_unit(const Draws& draws, Purpose first, Purpose rest, int64_t unit,
-                                   double input) {
+ISINGLASS_HD inline bool draw_unit(const PhiloxStream& draws, Purpose first, Purpose rest,
+                                   int64_t unit, double input) {
   return BernoulliConditional(-input).draw(draws, first, rest, static_cast<uint32_t>(unit));
 }
 
@@ -144,8 +145,9 @@ struct ValueEnergies {
 };
 
 // Returns the new value of a one-hot site.
-ISINGLASS_HD inline int draw_value(const SweepShape& s, const Draws& draws, const PathPoint& point,
-                                   int64_t site, int from, const float* inputs, bool* finite) {
+ISINGLASS_HD inline int draw_value(const SweepShape& s, const PhiloxStream& draws,
+                                   const PathPoint& point, int64_t site, int from,
+                                   const float* inputs, bool* finite) {
   const double u =
       draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest, static_cast<uint32_t>(site));
   const int64_t first = site * s.columns;
@@ -173,10 +175,10 @@ struct PathStates {
 ISINGLASS_TWINS(free_energies, const SweepShape&, const float* visible_biases, const SweepPath&,
                 const PathStates&, Stream)
 
-// energies_beside() computes, for chains on temperature ladders (kernels/tempering/swap.h), the
+// energies_at_adjacent_rungs() computes, for chains on temperature ladders (kernels/tempering/swap.h), the
 // energies on their own rungs, and on the adjacent rungs of the pairs that the step measures. The
 // results are bitwise those of free_energies() at these β.
-struct RungsBeside {
+struct AdjacentRungs {
   int64_t rungs;
   const double* beta;              // [R]
   const float* logits;             // l [D·C]
@@ -196,8 +198,8 @@ struct RungsBeside {
   // Returns the point of the path at rung i.
   ISINGLASS_HD PathPoint point(int64_t i) const { return {{&beta[i], 1, logits}, 0}; }
 };
-ISINGLASS_TWINS(energies_beside, const SweepShape&, const float* visible_biases, const RungsBeside&,
-                Stream)
+ISINGLASS_TWINS(energies_at_adjacent_rungs, const SweepShape&, const float* visible_biases,
+                const AdjacentRungs&, Stream)
 
 namespace cuda {
 // Returns how many words of global memory sweeps need.

@@ -34,9 +34,9 @@ template <class Input>
     } else {
       for (int i = 0; i < kBlockSites; ++i) d[i] = i < count ? -input(first + at + i) : 0;
     }
-    int32_t broken = 0;
-    for (int i = 0; i < kBlockSites; ++i) broken |= d[i] - d[i] == 0 ? 0 : 1;
-    drawn.finite &= !broken;
+    int32_t non_finite = 0;
+    for (int i = 0; i < kBlockSites; ++i) non_finite |= d[i] - d[i] == 0 ? 0 : 1;
+    drawn.finite &= !non_finite;
     drawn.open |= draw_by_words<kBlockSites>(d, word + at, on + at) << (at / kBlockSites);
     for (int64_t i = count; i < kBlockSites; ++i) on[at + i] = 0;
   }
@@ -72,7 +72,7 @@ int take_sites(const uint8_t* on, int64_t size, uint8_t* x) {
 // on) draws by the first words; where these do not decide, all bits and input(i) do. Returns true
 // if all inputs are finite.
 template <class Draw, class Input, class Take>
-bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, int64_t units, Draw draw,
+bool draw_units(const PhiloxStream& draws, Purpose purpose, Purpose rest, int64_t units, Draw draw,
                 Input input, Take take) {
   bool finite = true;
   uint32_t word[kWordTile];
@@ -205,7 +205,7 @@ class Sweeps {
   }
 
   int64_t draw_values(int64_t number, int64_t c, bool& finite) {
-    const Draws draws = sweep_draws(chains_, c, number);
+    const PhiloxStream draws = sweep_draws(chains_, c, number);
     const PathPoint point(chains_.path, c);
     uint8_t* x = states(c);
     int64_t hops = 0;
@@ -257,8 +257,8 @@ void free_energies(const SweepShape& s, const float* visible_biases, const Sweep
   }
 }
 
-void energies_beside(const SweepShape& s, const float* visible_biases, const RungsBeside& at,
-                     Stream) {
+void energies_at_adjacent_rungs(const SweepShape& s, const float* visible_biases,
+                                const AdjacentRungs& at, Stream) {
   static LoopTimes loop_times;
   const TimedLoop loop(loop_times, s.chains * (s.visible() + s.hidden));
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())

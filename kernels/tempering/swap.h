@@ -58,7 +58,7 @@ struct SwapCounts {
   int64_t* trips;        // [C]. Counts round trips from rung 0 to rung R − 1 and back.
   int16_t* history;      // [H, R]. Holds the rungs of ensemble 0's chains in the last H steps.
   int64_t history_size;  // H
-  double* rises;         // [S, C, R − 1, 2]. Holds Δ_i(x_i) and Δ_i(x_{i+1}) of the kept draws.
+  double* delta_u;       // [S, C, R − 1, 2]. Holds Δ_i(x_i) and Δ_i(x_{i+1}) of the kept draws.
   MeasuredPairs measured;
 };
 
@@ -90,11 +90,11 @@ struct SwapRound {
 
   ISINGLASS_HD int64_t& chain(int64_t i) const { return at.chain[ensemble * ladder.rungs + i]; }
   // Return Δ_i at the chain on rung i, and at the chain on rung i + 1.
-  ISINGLASS_HD double rise_of_lower(int64_t i) const {
+  ISINGLASS_HD double delta_u_of_lower(int64_t i) const {
     const int64_t c = chain(i);
     return at.above ? at.above[c] - at.energy[c] : linear_rise(i, c);
   }
-  ISINGLASS_HD double rise_of_upper(int64_t i) const {
+  ISINGLASS_HD double delta_u_of_upper(int64_t i) const {
     const int64_t c = chain(i + 1);
     return at.below ? at.energy[c] - at.below[c] : linear_rise(i, c);
   }
@@ -102,7 +102,7 @@ struct SwapRound {
     return (ladder.beta[i + 1] - ladder.beta[i]) * (at.target[c] - at.start[c]);
   }
   ISINGLASS_HD double probability(int64_t i) const {
-    return swap_probability(rise_of_upper(i) - rise_of_lower(i));
+    return swap_probability(delta_u_of_upper(i) - delta_u_of_lower(i));
   }
 
   // Adds the statistics of rung i since the last round.
@@ -118,9 +118,9 @@ struct SwapRound {
     counts.rejection[pair] += 1 - probability(i);
     const int64_t draw = counts.measured.draw(rng[1]);
     if (draw >= 0) {
-      double* rises = counts.rises + 2 * (draw * pairs + pair);
-      rises[0] = rise_of_lower(i);
-      rises[1] = rise_of_upper(i);
+      double* delta_u = counts.delta_u + 2 * (draw * pairs + pair);
+      delta_u[0] = delta_u_of_lower(i);
+      delta_u[1] = delta_u_of_upper(i);
     }
   }
 

@@ -254,7 +254,7 @@ class StageMaker {
   Stage step() {
     const double calls = static_cast<double>(chains_->evaluations);
     const double bytes =
-        s_.sampler.proposes()
+        s_.sampler.is_metropolis()
             ? part_bytes("proposal") + call_bytes(sampler_table()) + part_bytes("acceptance")
             : 0;
     return {"step", seconds_of_steps(chains_), calls * call_flops(), bytes};
@@ -265,7 +265,7 @@ class StageMaker {
     // Counts one evaluation per rung and inner step. The occasional evaluation of an exact draw is
     // not counted.
     const double flops =
-        s_.sampler.proposes() ? static_cast<double>(s_.exploration) * call_flops() : 0;
+        s_.sampler.is_metropolis() ? static_cast<double>(s_.exploration) * call_flops() : 0;
     const auto steps = seconds_of_steps(
         moving_chains(s_, s_.model, *tempering, s_.chains / s_.rungs, s_.cuda_graph));
     // Exact draws come with every second scan, so that scans are timed in pairs.
@@ -281,7 +281,7 @@ class StageMaker {
                                                                 .seed = s_.seed,
                                                                 .cuda_graph = s_.cuda_graph},
                                                      s_.device);
-    const double flops = s_.sampler.proposes() ? call_flops() : 0;
+    const double flops = s_.sampler.is_metropolis() ? call_flops() : 0;
     return {"ais-step", timed(s_.device, [start, annealing] { annealing->step(); }), flops};
   }
 
@@ -345,10 +345,10 @@ std::optional<std::string> obstacle(const std::string& stage, const BenchSubject
   if (stage == "energy-differences" && s.sampler.needs() != Needs::kDifferences) {
     return "the sampler uses no energy differences";
   }
-  if ((stage == "proposal" || stage == "acceptance") && !s.sampler.proposes()) {
+  if ((stage == "proposal" || stage == "acceptance") && !s.sampler.is_metropolis()) {
     return "the sampler draws from conditionals and has no proposal";
   }
-  if ((stage == "training-iteration" || stage == "ais-step") && s.sampler.learns()) {
+  if ((stage == "training-iteration" || stage == "ais-step") && s.sampler.has_warmup()) {
     return "the sampler learns in burn-in, and training and annealing have no burn-in";
   }
   if (stage == "training-iteration" && (!s.trained || kind != StateKind::kBinary)) {

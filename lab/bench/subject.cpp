@@ -83,7 +83,7 @@ Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
 }
 
 std::shared_ptr<EnergyModel> Bench::loaded_or_new() const {
-  require_said(!spec_.model.name.empty(), "model");
+  require_given(!spec_.model.name.empty(), "model");
   const bool loads = !spec_.model.weights.empty() || !find_model(spec_.model.name).trainable();
   const std::shared_ptr<EnergyModel> model =
       loads ? model_of(spec_.model, device_, moves_continuous(spec_.sampler)) : new_one();

@@ -106,7 +106,7 @@ void AnnealedEstimate::restore(const PtDict& checkpoint) {
 }
 
 BracketVerdict AnnealedEstimate::verdict(double largest_bracket) const {
-  return verdict_on(result_.evidence(), largest_bracket);
+  return verdict_on(result_.diagnostics(), largest_bracket);
 }
 
 std::string AnnealedEstimate::text() const {

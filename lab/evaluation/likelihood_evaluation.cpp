@@ -4,8 +4,8 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include "engine/agreement.h"
 #include "engine/registry.h"
+#include "engine/stop_consensus.h"
 #include "engine/tempering/bennett.h"
 #include "io/error.h"
 #include "io/files.h"
@@ -134,7 +134,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   if (reverses()) spec_.reverse_from = resolved_reverse_start(spec_.reverse_from, *model_);
   if (spec_.reverse_from == kAnyStart) reverse_from_ = kChainsStart;
   // The factor 2 counts the buffers of the target and of the annealed model.
-  require_memory(2 * sampling_bytes(*model_, ranks().share(spec_.chains).count), device,
+  require_memory(2 * sampling_bytes(*model_, ranks().shard(spec_.chains).count), device,
                  fmt::format("`chains` {}", spec_.chains));
   if (data_) check_data();
   start_ = given.mean.defined()
@@ -267,7 +267,7 @@ void LikelihoodEvaluation::save(const fs::path& checkpoint) {
   PtList revisions;
   for (const std::string& revision : revisions_) revisions.push_back(PtValue{revision});
   put(dict, "revisions", std::move(revisions));
-  if (ranks().leads()) write_pt(checkpoint, PtValue{std::move(dict)});
+  if (ranks().is_rank0()) write_pt(checkpoint, PtValue{std::move(dict)});
   saved_ = Clock::now();
 }
 
@@ -278,10 +278,10 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
     save(checkpoint);
     if (hooks.on_saved) hooks.on_saved();
   };
-  Agreement agreement(ranks());
+  StopConsensus agreement(ranks());
   bool due = false;
   const auto stop = [&] {
-    const Wishes granted = agreement(
+    const StopFlags granted = agreement(
         {.stop = context_.to_stop(), .save = Clock::now() - saved_ > kCheckpointInterval});
     due = granted.save;
     return granted.stop;
@@ -321,7 +321,7 @@ bool LikelihoodEvaluation::another_round() const {
   const double now = seconds();
   const bool fits =
       may_double(round_ + 1) && now + 2 * (now - round_started_) <= spec_.until_closed;
-  return spec_.until_closed > 0 && !verdict_.closed && ranks().any(ranks().leads() && fits);
+  return spec_.until_closed > 0 && !verdict_.closed && ranks().any(ranks().is_rank0() && fits);
 }
 
 torch::Tensor LikelihoodEvaluation::energies_of(const torch::Tensor& x) const {
@@ -336,7 +336,7 @@ std::string LikelihoodEvaluation::outcome() const {
                      spec_.until_closed);
 }
 
-std::string LikelihoodEvaluation::complaint() const {
+std::string LikelihoodEvaluation::warning() const {
   if (!tempers() || spec_.chains >= kLeastEnsembles) return "";
   return fmt::format(
       "with {} ensembles log Z has no standard error, so that the verdict will be open; `chains` "

@@ -38,7 +38,7 @@ class LikelihoodEvaluation {
 
   // Returns the reason, known before the run, for which the verdict will be open; empty if there is
   // none.
-  std::string complaint() const;
+  std::string warning() const;
 
   // Continues from the file. Throws Error if it belongs to another estimate or other data.
   void restore(const std::filesystem::path& checkpoint);

@@ -53,7 +53,7 @@ TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
     : model_(model),
       tempering_(tempering),
       ranks_(*context.ranks),
-      own_(ranks_.share(spec.chains)),
+      own_(ranks_.shard(spec.chains)),
       ensembles_(spec.chains),
       burn_in_(tempered_burn_in(scans)),
       scans_(scans),
@@ -186,7 +186,7 @@ LogZBounds TemperedEstimate::log_z() const {
 BracketVerdict TemperedEstimate::verdict(double largest_bracket) const {
   const LogZ& log_z = report_.log_z;
   return verdict_on(
-      TemperedEvidence{log_z.lower, log_z.upper, log_z.standard_error, round_trips(), rhat_},
+      TemperedLogZDiagnostics{log_z.lower, log_z.upper, log_z.standard_error, round_trips(), rhat_},
       largest_bracket);
 }
 

@@ -49,7 +49,7 @@ class TemperedEstimate : public LogZEstimate {
   EnergyModel& model_;
   const ParallelTempering& tempering_;
   const Ranks& ranks_;
-  Share own_;
+  Shard own_;
   int64_t ensembles_;  // Counts the ensembles of all ranks.
   int64_t burn_in_, scans_, exploration_, first_chain_;
   int64_t every_;  // Counts the scans between two kept energies.

@@ -33,9 +33,9 @@ const std::vector<std::string> kModelKeys = {"label", "published", "train", "oth
 // Throws Error for mistakes that can be found before anything runs.
 void check_cell(const Cell& cell, const GivenModels& given) {
   const SampleSpec& sample = cell.sampling;
-  require_said(!sample.sampler.name.empty(), "sampler");
+  require_given(!sample.sampler.name.empty(), "sampler");
   find_sampler(sample.sampler.name);
-  require_said(sample.steps.has_value(), "steps");
+  require_given(sample.steps.has_value(), "steps");
   if (given.contains(cell.model)) return;
   if (!sample.model.instance.empty()) check_instance(sample.model.instance);
   if (!sample.model.name.empty()) find_model(sample.model.name);

@@ -39,7 +39,7 @@
 
 #include "lab/grid/claims.h"
 #include "lab/spec/spec.h"
-#include "models/combined/misled.h"
+#include "models/combined/wrong_gradient.h"
 
 namespace isinglass {
 

@@ -168,7 +168,7 @@ Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, co
   }
   if (!spec.data.directory.empty()) values["data-dir"] = spec.data.directory.string();
   cell.learning = resolved_objective(spec_of<TrainSpec>(values));
-  require_said(!cell.learning->data.name.empty(), "dataset");
+  require_given(!cell.learning->data.name.empty(), "dataset");
   if (evaluation) cell.evaluation = evaluation_of(*cell.learning, *evaluation);
   return cell;
 }

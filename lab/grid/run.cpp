@@ -200,14 +200,14 @@ Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
               const Context& context, const GridHooks& hooks, const GivenModels& given) {
   const Ranks& ranks = *context.ranks;
   GridIdentity identity(context.device, given);
-  if (ranks.leads()) {
+  if (ranks.is_rank0()) {
     fs::create_directories(directory / "cells");
     set_stale_cells_aside(spec, grid, identity, directory, hooks);
   }
   ranks.any(false);  // The other ranks wait for rank 0 here, and at the end for each other.
   const bool finished = run_cells(spec, grid, directory, context, identity, hooks, given);
   const bool stopped = ranks.any(!finished);
-  if (!stopped && !ranks.leads()) return {};
+  if (!stopped && !ranks.is_rank0()) return {};
   const Json results = results_json(spec, grid, rows_of(grid, directory), context.device);
   write_file(directory / "results.json", text_of(results, 1) + "\n");
   write_file(directory / "results.csv", rows_csv(results["rows"]));

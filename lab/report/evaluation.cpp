@@ -24,7 +24,8 @@ std::string verdict_of(const Json& ais) {
     return value.is_number() ? value.get<double>() : std::nan("");
   };
   const auto chains = static_cast<int64_t>(ais.value("chains", Json(0)).get<double>());
-  return "open: " + verdict_on(Evidence{number("log_z"), number("weight_ess"), chains}).reason;
+  return "open: " +
+         verdict_on(LogZDiagnostics{number("log_z"), number("weight_ess"), chains}).reason;
 }
 
 // Holds the three values of a split. A plain number is the forward value.

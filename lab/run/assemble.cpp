@@ -9,14 +9,14 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
-#include "models/combined/other_gradient.h"
+#include "models/combined/gradient_override.h"
 #include "models/instances/instances.h"
 
 namespace isinglass {
 
 namespace fs = std::filesystem;
 
-void require_said(bool said, const char* option) {
+void require_given(bool said, const char* option) {
   require_options(said, "`{}` is required", option);
 }
 
@@ -110,26 +110,26 @@ std::optional<double> sampler_number(const SamplerSpec& sampler, const std::stri
 }
 
 bool moves_continuous(const SamplerSpec& sampler) {
-  require_said(!sampler.name.empty(), "sampler");
+  require_given(!sampler.name.empty(), "sampler");
   return find_sampler(sampler.name).kinds == std::vector{StateKind::kContinuous};
 }
 
 namespace {
 
-DataSpec said_data(const DataSpec& data) {
-  require_said(!data.name.empty(), "dataset");
+DataSpec given_data(const DataSpec& data) {
+  require_given(!data.name.empty(), "dataset");
   return resolved(data);
 }
 
 DataSpec without_levels(const DataSpec& data) {
   require_options(!data.levels, "`levels` applies to images that are categorical states");
-  return said_data(data);
+  return given_data(data);
 }
 
 }  // namespace
 
 Dataset images_of(const DataSpec& data) {
-  const DataSpec all = said_data(data);
+  const DataSpec all = given_data(data);
   return load_dataset(all.name, all.directory, all.levels, {all.validation, all.test});
 }
 
@@ -182,7 +182,7 @@ std::shared_ptr<EnergyModel> instance_of(const ModelSpec& spec, const ImageSourc
 
 std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device device, bool continuous,
                                       std::optional<NamedTensors> tensors) {
-  require_said(!spec.name.empty(), "model");
+  require_given(!spec.name.empty(), "model");
   require_options(spec.factors.empty() || spec.name == "product",
                   "`factors` is given, but `model` is {}; product is needed", spec.name);
   require_options(
@@ -210,8 +210,8 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
                       "`gradient-model` is given, but {} uses no gradient", entry.name);
       ModelOptions other = model_options(spec, continuous);
       other.weights = spec.gradient_model->file;
-      model = std::make_shared<OtherGradientModel>(std::move(model),
-                                                   load_model(spec.gradient_model->name, other));
+      model = std::make_shared<GradientOverrideModel>(std::move(model),
+                                                      load_model(spec.gradient_model->name, other));
     }
   }
   model->to(device);
@@ -232,14 +232,14 @@ bool multiplies_bfloat16(torch::Device device) {
 
 void set_gradient_precision(const ModelSpec& spec, EnergyModel& model, torch::Device device) {
   const bool low = spec.gradient_precision == "auto"
-                       ? model.knows_bfloat16() && multiplies_bfloat16(device)
+                       ? model.supports_bfloat16() && multiplies_bfloat16(device)
                        : spec.gradient_precision == "bf16";
   model.set_gradient_precision(low ? GradientPrecision::kBfloat16 : GradientPrecision::kFloat32);
 }
 
 std::unique_ptr<Sampler> sampler_of(const SamplerSpec& sampler, const EnergyModel& model,
                                     bool warm) {
-  require_said(!sampler.name.empty(), "sampler");
+  require_given(!sampler.name.empty(), "sampler");
   const SamplerEntry& entry = find_sampler(sampler.name);
   return make_sampler(sampler.name, said_options(sampler, entry, warm), model);
 }
@@ -250,7 +250,7 @@ std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& spec, const EnergyM
   const SamplerEntry& entry = find_sampler(spec.name);
   require_options(!sampler->adapts(), "`adapt` acts in burn-in, and {}", reason);
   const bool scales = entry.option("sigma") && entry.site_matrices == 0;
-  require_options(!sampler->learns(), "{} learns in burn-in, and {}{}", entry.name, reason,
+  require_options(!sampler->has_warmup(), "{} learns in burn-in, and {}{}", entry.name, reason,
                   scales ? "; with `sigma` and `alpha` it has nothing to learn" : "");
   return sampler;
 }
@@ -260,7 +260,7 @@ bool captures_steps(std::optional<bool> said, const EnergyModel& model, const Sa
   if (!said) return device.is_cuda() && sampler.captures(model);
   if (!*said) return false;
   require_options(
-      !sampler.asks_device(),
+      !sampler.needs_host_sync(),
       "`cuda-graph`: a step of {} reads a number back from the GPU, and cannot be captured",
       sampler.name());
   require_options(model.capturable(), "`cuda-graph`: calls of model {} cannot be captured",

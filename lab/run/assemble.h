@@ -38,7 +38,7 @@ struct Given {
 torch::Device device_of(const std::string& name, int64_t local_rank = 0);
 
 // Throws Error ("`dataset` is required") unless the option is given.
-void require_said(bool said, const char* option);
+void require_given(bool said, const char* option);
 
 // Returns the folder of the data sets: the spec's, else $ISINGLASS_DATA, else "data".
 std::filesystem::path data_directory(const DataSpec& data);

@@ -15,7 +15,7 @@
 #include "lab/run/memory.h"
 #include "lab/run/summary.h"
 #include "lab/spec/field.h"
-#include "models/combined/misled.h"
+#include "models/combined/wrong_gradient.h"
 #include "models/states.h"
 
 namespace isinglass {
@@ -32,7 +32,7 @@ constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 
 // Returns states where the instance's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
-  const auto* misled = dynamic_cast<const MisledModel*>(&model);
+  const auto* misled = dynamic_cast<const WrongGradientModel*>(&model);
   require_options(misled,
                   "`init` instance needs an `instance` that says where chains start; {} does not",
                   model.kind_name());
@@ -80,7 +80,7 @@ std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model, 
 }  // namespace
 
 RunPlan plan_of(const SampleSpec& spec) {
-  require_said(spec.steps.has_value(), "steps");
+  require_given(spec.steps.has_value(), "steps");
   const RunPlan plan{spec.burn_in, *spec.steps, spec.thin};
   require_options(plan.steps == 0 || plan.thin <= plan.steps,
                   "`thin` is {}; at most `steps` = {} is needed", plan.thin, plan.steps);
@@ -103,7 +103,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   cooling_ = cooling_of(spec_, *model_, plan_, device);
   set_gradient_precision(spec_.model, *model_, device);
-  plan_.transition = cooling_.get();
+  plan_.hook = cooling_.get();
   seek_solutions();
   const bool warm = !spec_.warm_start.empty();
   if (warm) read_warm_start();
@@ -112,7 +112,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   if (!spec_.chains) spec_.chains = kDefaultChains;
   make_sampler();
   const auto group = static_cast<int64_t>(sampler_number(spec_.sampler, "group").value_or(1));
-  own_ = ranks().share(*spec_.chains, group);
+  own_ = ranks().shard(*spec_.chains, group);
   check_memory(spec_, own_.count, *model_, plan_, device);
   x = x.defined() ? own_.of(x) : fresh_states();
   state_ = sampler_->init(target(), x.to(device), chain_ids());
@@ -224,7 +224,8 @@ torch::Tensor Sampling::data_states(const StateSpace& space) {
       space.discrete() ? binarise_once(data.train, data.values, 0) : as_points(data).train;
   torch::Tensor rows = torch::empty({own_.count}, torch::kInt64);
   for (int64_t i = 0; i < own_.count; ++i) {
-    const Draws draws{static_cast<uint64_t>(spec_.seed), static_cast<uint32_t>(own_.first + i), 0};
+    const PhiloxStream draws{static_cast<uint64_t>(spec_.seed),
+                             static_cast<uint32_t>(own_.first + i), 0};
     rows[i] = draws.below(static_cast<uint32_t>(images.size(0)), Purpose::kDataInit);
   }
   return images.index_select(0, rows);

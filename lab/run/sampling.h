@@ -59,7 +59,7 @@ class Sampling {
   void restore(const PtDict& saved);
   const RunProgress& made() const { return plan_.made; }  // Returns the progress made before run().
   bool saves_burn_in() const { return isinglass::saves_burn_in(*sampler_, plan_); }
-  Share own_chains() const { return own_; }
+  Shard own_chains() const { return own_; }
   torch::Device device() const { return context_.device; }
 
   // Returns the summary of the run (summary.h): acceptance, speed, ESS and more, from what the
@@ -69,8 +69,8 @@ class Sampling {
   const Statistics& statistics() const { return state_.statistics; }
   // Returns a warning about the adaptation, a text that names options (io/error.h), or an empty
   // text.
-  std::string complaint() const {
-    return result_.adaptation ? result_.adaptation->complaint : std::string();
+  std::string warning() const {
+    return result_.adaptation ? result_.adaptation->warning : std::string();
   }
   NamedTensors learned() const { return sampler_->learned(state_); }
   // Returns the rungs of the replicas of the first ensemble over the last scans, int16 [H, R];
@@ -97,7 +97,7 @@ class Sampling {
   SampleSpec spec_;
   RunPlan plan_;
   Context context_;
-  Share own_;                      // Holds this rank's share of the chains.
+  Shard own_;                      // Holds this rank's share of the chains.
   std::optional<Dataset> images_;  // Replaces the spec's data if given.
   std::optional<DataIdentity> data_;
   std::shared_ptr<EnergyModel> model_;

@@ -15,8 +15,8 @@ constexpr const char* kWhat = "the checkpoint of sampling";
 
 PtDict saved_adaptation(const Adaptation& adaptation) {
   return {{"rounds", {adaptation.rounds}},
-          {"settled", {adaptation.settled}},
-          {"complaint", {adaptation.complaint}}};
+          {"settled", {adaptation.converged}},
+          {"complaint", {adaptation.warning}}};
 }
 
 Adaptation adaptation_of(const PtDict& saved) {

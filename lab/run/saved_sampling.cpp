@@ -71,13 +71,13 @@ void SavedSampling::restore() {
     moves_->restore_sums(entries.dict("moves"), sampling_.own_chains(), sampling_.device());
   }
   if (const auto* correction = entries.find<torch::Tensor>("correction")) {
-    const Share own = sampling_.own_chains();
+    const Shard own = sampling_.own_chains();
     require(correction->dim() == 1 && correction->size(0) >= own.first + own.count,
             "{} belongs to other chains", checkpoint.string());
     recorder_.restore_correction(own.of(*correction).to(sampling_.device()));
   }
   draws_ = entries.integer("draws");
-  if (!ranks_.leads()) {
+  if (!ranks_.is_rank0()) {
     recorder_.restore(draws_, {}, checkpoint.string());
     if (moves_ && draws_ > 0) moves_->restore_draws(draws_, {}, checkpoint.string());
     return;
@@ -111,7 +111,7 @@ void SavedSampling::save(const RunProgress& progress) {
   if (moves_) put(dict, "moves", moves_->sums());
   const torch::Tensor correction = recorder_.saved_correction();
   if (correction.defined()) put(dict, "correction", correction);
-  if (ranks_.leads()) {
+  if (ranks_.is_rank0()) {
     if (recorder_.made() > draws_) {
       PtDict block = recorder_.saved(draws_);
       if (moves_) moves_->save_draws(draws_, block);

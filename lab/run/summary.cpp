@@ -31,7 +31,7 @@ double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const Chai
 
 Json ess_json(const Recorder& recorder, double rounding, const RunResult& result, int64_t chains) {
   const torch::Tensor per_chain = recorder.made() > 0
-                                      ? legacy_ess(recorder.statistic())
+                                      ? tfp_ess(recorder.statistic())
                                       : torch::full({chains}, std::nan(""), torch::kFloat64);
   const DiagnosticSummary ess = summarise(per_chain);
   return {{"mean", ess.mean},
@@ -103,7 +103,7 @@ Json summary_json(const SampleSpec& spec, EnergyModel& model, const Sampler& sam
   summary["adapted"] = scales_json(sampler, params);
   if (result.adaptation) {
     summary["adaptation"] = {{"rounds", result.adaptation->rounds},
-                             {"settled", result.adaptation->settled}};
+                             {"settled", result.adaptation->converged}};
   }
   const auto if_stepped = [&](double value) { return stepped ? value : std::nan(""); };
   summary.update(

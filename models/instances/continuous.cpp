@@ -1,6 +1,6 @@
 // Standard instances with continuous states: the targets of "Follow Hamiltonian Leader".
 #include "io/error.h"
-#include "models/combined/misled.h"
+#include "models/combined/wrong_gradient.h"
 #include "models/density/gaussian.h"
 #include "models/instances/entry.h"
 
@@ -33,23 +33,25 @@ ModelPointer make_image_modes(const Numbers& n) {
     return pixels.index_select(0, places.slice(0, 0, count));
   };
   const torch::Tensor right = images_of("right"), wrong = images_of("wrong");
-  return misled_modes({torch::cat({right, wrong}), torch::arange(2 * count) < count, n["variance"],
-                       n["radius"], n["refusal"]},
-                      {wrong.mean(0), 0});
+  return wrong_gradient_modes({torch::cat({right, wrong}), torch::arange(2 * count) < count,
+                               n["variance"], n["radius"], n["refusal"]},
+                              {wrong.mean(0), 0});
 }
 
 }  // namespace
 
 std::vector<Instance> continuous_instances() {
   return {
-      {"misled-mixture", {}, [](const Numbers&) -> ModelPointer { return misled_mixture(); }},
+      {"misled-mixture",
+       {},
+       [](const Numbers&) -> ModelPointer { return wrong_gradient_mixture(); }},
       {"misled-flat",
        {{"slope", 1e-6, 0}},
-       [](const Numbers& n) -> ModelPointer { return misled_flat(n["slope"]); }},
+       [](const Numbers& n) -> ModelPointer { return wrong_gradient_flat(n["slope"]); }},
       {"misled-rings",
        {{"variance", 0.002, 1e-6}, {"radius", 0.2, 0}, {"refusal", 20, 0}},
        [](const Numbers& n) -> ModelPointer {
-         return misled_rings(n["variance"], n["radius"], n["refusal"]);
+         return wrong_gradient_rings(n["variance"], n["radius"], n["refusal"]);
        }},
       {"image-gaussian", {count("index", 0, 0)}, make_image_gaussian, /*images=*/true},
       {"image-modes",

@@ -43,17 +43,19 @@ class Numbers {
   int64_t whole(const std::string& key) const { return static_cast<int64_t>(values_.at(key)); }
 
   torch::Tensor normal(at::IntArrayRef shape, uint32_t stream = 0) const {
-    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
+    return drawn(shape, stream, [](const PhiloxStream& draws, uint32_t i) {
       return standard_normal(draws, Purpose::kInstance, i);
     });
   }
   torch::Tensor uniform(at::IntArrayRef shape, uint32_t stream = 0) const {
-    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
+    return drawn(shape, stream, [](const PhiloxStream& draws, uint32_t i) {
       return draws.uniform(Purpose::kInstance, i);
     });
   }
   const ImageSource& images() const { return images_; }
-  Draws draws(uint32_t stream) const { return {static_cast<uint64_t>(whole("seed")), stream, 0}; }
+  PhiloxStream draws(uint32_t stream) const {
+    return {static_cast<uint64_t>(whole("seed")), stream, 0};
+  }
 
  private:
   template <class Draw>

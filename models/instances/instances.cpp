@@ -92,7 +92,7 @@ ModelPointer make_ising_scale_free(const Numbers& n) {
           attached, nodes);
   std::vector<int64_t> pairs, ends, targets(attached);
   for (int64_t i = 0; i < attached; ++i) targets[i] = i;
-  const Draws draws = n.draws(0);
+  const PhiloxStream draws = n.draws(0);
   uint32_t position = 0;
   for (int64_t node = attached; node < nodes; ++node) {
     for (const int64_t target : targets) {

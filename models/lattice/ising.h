@@ -3,7 +3,7 @@
 // (J), field [D] (h).
 #pragma once
 
-#include "models/derived.h"
+#include "models/cached.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {
@@ -29,7 +29,7 @@ class IsingModel : public LatticeModel {
   torch::Tensor pair_energy(const torch::Tensor& z) const;  // Σ_e J_e z_i z_j, [B]
 
   torch::Tensor edges_, coupling_, field_;  // int64 [E, 2], float64 [E], float64 [D]
-  mutable Derived<LatticeGraph> graph_;     // adjacency of edges_
+  mutable Cached<LatticeGraph> graph_;      // adjacency of edges_
 };
 
 }  // namespace isinglass

@@ -8,7 +8,7 @@
 
 #include "kernels/ops/chromatic.h"
 #include "kernels/ops/lattice.h"
-#include "models/derived.h"
+#include "models/cached.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -32,7 +32,7 @@ class LatticeModel : public EnergyModel,
                        const torch::Tensor& chain_ids, torch::Tensor& x, torch::Tensor& energy,
                        ops::StepBuffers& counts, bool backwards = false);
 
-  // Returns the lattice for the present parameters, on the device. It is cached (models/derived.h).
+  // Returns the lattice for the present parameters, on the device. It is cached (models/cached.h).
   const ops::LatticeTensors& lattice(torch::Device device);
   // Returns the tensors from which the lattice is made: all parameters and buffers.
   virtual std::vector<torch::Tensor> lattice_sources() const;
@@ -60,7 +60,7 @@ class LatticeModel : public EnergyModel,
   };
 
   std::vector<torch::Tensor> sources_;
-  mutable Derived<OnDevice> on_device_;
+  mutable Cached<OnDevice> on_device_;
   ops::Scratch scratch_;
 };
 

@@ -32,11 +32,13 @@ void AnnealedRbm::recombine(const torch::Tensor& x, Evaluation& current) const {
   ops::free_energies(rbm_.visible_biases(), path_, x, current.cache.at(0), current.energy);
 }
 
-void AnnealedRbm::energies_beside(const torch::Tensor& rung_beta, const MeasuredPairs& measured,
-                                  const torch::Tensor& rng, const torch::Tensor& x,
-                                  const Evaluation& current, ops::RungChainTensors& at) const {
-  ops::energies_beside(rbm_.visible_biases(), path_.logits, rung_beta, measured, rng, x,
-                       current.cache.at(0), at);
+void AnnealedRbm::energies_at_adjacent_rungs(const torch::Tensor& rung_beta,
+                                             const MeasuredPairs& measured,
+                                             const torch::Tensor& rng, const torch::Tensor& x,
+                                             const Evaluation& current,
+                                             ops::RungChainTensors& at) const {
+  ops::energies_at_adjacent_rungs(rbm_.visible_biases(), path_.logits, rung_beta, measured, rng, x,
+                                  current.cache.at(0), at);
 }
 
 int64_t AnnealedRbm::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,

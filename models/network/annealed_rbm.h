@@ -34,14 +34,14 @@ class AnnealedRbm : public EnergyModel, public HasSweeps {
   // Recomputes the energies of an evaluation at the states x for the present β.
   void recombine(const torch::Tensor& x, Evaluation& current) const;
   // Makes later sweeps skip the energies. Parallel tempering computes them afterwards, together
-  // with the energies at the adjacent temperatures (energies_beside()).
+  // with the energies at the adjacent temperatures (energies_at_adjacent_rungs()).
   void leave_energies() { energies_ = false; }
   // Computes the chains' energies at their own temperature and at the adjacent ones, for the pairs
-  // of temperatures that the step measures (ops::energies_beside). rung_beta holds the inverse
+  // of temperatures that the step measures (ops::energies_at_adjacent_rungs). rung_beta holds the inverse
   // temperatures of the ladder.
-  void energies_beside(const torch::Tensor& rung_beta, const MeasuredPairs& measured,
-                       const torch::Tensor& rng, const torch::Tensor& x, const Evaluation& current,
-                       ops::RungChainTensors& at) const;
+  void energies_at_adjacent_rungs(const torch::Tensor& rung_beta, const MeasuredPairs& measured,
+                                  const torch::Tensor& rng, const torch::Tensor& x,
+                                  const Evaluation& current, ops::RungChainTensors& at) const;
 
   // Returns log Σ_v exp(−F_0(v)) = Σ_i softplus(l_i) + H log 2; categorical sites have logsumexp in
   // place of softplus.

@@ -4,7 +4,7 @@
 #include "io/error.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
-#include "models/seeded.h"
+#include "models/scoped_torch_seed.h"
 
 namespace isinglass {
 

@@ -206,7 +206,7 @@ torch::Tensor RbmModel::exact_samples(const torch::Tensor& chain_ids, uint64_t s
   torch::Tensor u = torch::empty({ids.numel()}, torch::kFloat64);
   for (int64_t c = 0; c < ids.numel(); ++c) {
     // Step 1 has random numbers other than step 0, which the sites use below.
-    const Draws draws{seed, static_cast<uint32_t>(ids[c].item<int64_t>()), 1};
+    const PhiloxStream draws{seed, static_cast<uint32_t>(ids[c].item<int64_t>()), 1};
     u[c] = draws.uniform(Purpose::kInitialState);
   }
   const torch::Tensor last = cumulative[count - 1];

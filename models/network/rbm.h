@@ -12,7 +12,7 @@
 #pragma once
 
 #include "kernels/ops/rbm.h"
-#include "models/derived.h"
+#include "models/cached.h"
 #include "models/energy_model.h"
 #include "models/exact_samples.h"
 
@@ -87,10 +87,10 @@ class RbmModel : public EnergyModel,
   const torch::Tensor& by_visible();
   const ops::SweepTensors& sweep_weights();
 
-  torch::Tensor w_, b_v_, b_h_;        // float32
-  Derived<torch::Tensor> by_visible_;  // Wᵀ, contiguous
-  ops::Scratch on_;                    // σ(inputs) of the last evaluation, float32 [B, H]
-  Derived<ops::SweepTensors> sweep_weights_;
+  torch::Tensor w_, b_v_, b_h_;       // float32
+  Cached<torch::Tensor> by_visible_;  // Wᵀ, contiguous
+  ops::Scratch on_;                   // σ(inputs) of the last evaluation, float32 [B, H]
+  Cached<ops::SweepTensors> sweep_weights_;
   ops::SweepScratch sweep_scratch_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "io/error.h"
 #include "kernels/ops/swish.h"
-#include "models/seeded.h"
+#include "models/scoped_torch_seed.h"
 
 namespace isinglass {
 namespace {
@@ -319,7 +319,7 @@ ResNetModel::Layers& ResNetModel::low_layers() {
   return low_.get(now, [&] {
     Layers* last = low_.last();
     // New layers draw initial values, which are then replaced; the generator is left as it was.
-    const Seeded unchanged(0);
+    const ScopedTorchSeed unchanged(0);
     Layers low = last ? *last : Layers(shape_);
     std::vector<torch::Tensor> weights = low.parameters();
     if (last && weights[0].device() == now[0].device()) {

@@ -12,7 +12,7 @@
 // followed by conv 3×3 P→C, and the base distribution's log-probability is Σ_i log m_{i,x_i}. For
 // states, the 1×1 convolution is computed as a look-up of rows. Its gradient in all K values is a
 // product with the gradient in its P outputs, so that no forward pass holds [B, D, K]. New networks
-// with K values are initialised as smooth_start.h describes.
+// with K values are initialised as init_smooth.h describes.
 //
 // The state dict holds proj, net.{0..7}.conv1, net.{i}.conv2, net.{0,1}.shortcut_conv,
 // energy_linear, each with weight and bias, and mean [D] with a base distribution. For K values it
@@ -32,7 +32,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/derived.h"
+#include "models/cached.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -66,7 +66,7 @@ class ResNetModel : public EnergyModel {
   FlopCounts flops() const override;
   bool reads_parameters_in_place() const override { return true; }
   void set_gradient_precision(GradientPrecision precision) override { precision_ = precision; }
-  bool knows_bfloat16() const override { return true; }
+  bool supports_bfloat16() const override { return true; }
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
 
@@ -108,8 +108,8 @@ class ResNetModel : public EnergyModel {
   Layers layers_;
   torch::Tensor mean_;  // float32 [D] or [D, K], or undefined
   GradientPrecision precision_ = GradientPrecision::kFloat32;
-  Derived<Layers> low_;
-  Derived<torch::Tensor> log_mean_;  // float64
+  Cached<Layers> low_;
+  Cached<torch::Tensor> log_mean_;  // float64
 };
 
 }  // namespace isinglass

@@ -1,7 +1,7 @@
 // Registry entry of resnet.h: reads its parameter files and makes new networks.
 #include "io/error.h"
+#include "models/network/init_smooth.h"
 #include "models/network/resnet.h"
-#include "models/network/smooth_start.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
 
@@ -49,7 +49,7 @@ std::shared_ptr<EnergyModel> fresh_resnet(const NewModelOptions& options) {
                                  options.categories, options.proj};
   const auto model = std::make_shared<ResNetModel>(shape, options.base_mean);
   if (shape.categories > 0) {
-    start_smoothly(model->named_parameters(), shape.positions(), options.base_mean);
+    init_smooth(model->named_parameters(), shape.positions(), options.base_mean);
   }
   return model;
 }

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "io/error.h"
-#include "python/bindings/guest.h"
+#include "python/bindings/torch_state_guard.h"
 
 namespace isinglass::python {
 namespace {

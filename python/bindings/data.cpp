@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "io/error.h"
-#include "python/bindings/guest.h"
+#include "python/bindings/torch_state_guard.h"
 #include "train/data/own_images.h"
 #include "train/objectives/replay_buffer.h"
 
@@ -102,7 +102,7 @@ class Buffer {
                     "`reinit` is {}; a probability from 0 to 1 is needed", reinit);
     torch::Tensor slots, chains;
     {
-      const Guest guest;
+      const TorchStateGuard guest;
       slots = buffer_.draw_slots(count, ++draws_);
       chains = buffer_.chains(slots, reinit, draws_);
     }
@@ -118,7 +118,7 @@ class Buffer {
     require(slots.numel() == 0 ||
                 (slots.min().item<int64_t>() >= 0 && slots.max().item<int64_t>() < buffer_.size()),
             "slots must be from 0 to {}", buffer_.size() - 1);
-    const Guest guest;
+    const TorchStateGuard guest;
     buffer_.write_back(slots.to(states.device()), x.to(states.device()));
   }
 

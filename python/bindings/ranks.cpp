@@ -25,7 +25,8 @@ constexpr int kFailed = 1, kInterrupted = 130;
 class JobRanks {
  public:
   JobRanks()
-      : place_(place_in_job([](const char* name) -> const char* { return std::getenv(name); })) {}
+      : place_(
+            rank_info_of_job([](const char* name) -> const char* { return std::getenv(name); })) {}
 
   ~JobRanks();
   JobRanks(const JobRanks&) = delete;
@@ -55,7 +56,7 @@ class JobRanks {
   }
 
  private:
-  std::optional<Place> place_;
+  std::optional<RankInfo> place_;
   std::unique_ptr<Job> job_;
   std::unique_ptr<ProcessGroup> group_;
   int64_t grids_ = 0;
@@ -112,7 +113,7 @@ Context context_of(torch::Device device, Interrupts& interrupts) {
           }};
 }
 
-bool leads() {
+bool is_rank0() {
   return !joined || joined->rank() == 0;
 }
 

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "engine/context.h"
-#include "python/bindings/guest.h"
+#include "python/bindings/torch_state_guard.h"
 
 namespace isinglass::python {
 
@@ -17,7 +17,7 @@ namespace isinglass::python {
 Context context_of(torch::Device device, Interrupts& interrupts);
 
 // Returns whether this process has the common results: it is the only one, or rank 0.
-bool leads();
+bool is_rank0();
 // Returns this process's number on the machine, which selects its GPU for "cuda".
 int64_t local_rank();
 // Returns the function that yields the next grid cell of this rank, or an empty function if this

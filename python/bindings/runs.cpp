@@ -15,9 +15,9 @@
 #include "lab/spec/configuration.h"
 #include "python/bindings/callable_model.h"
 #include "python/bindings/data.h"
-#include "python/bindings/guest.h"
 #include "python/bindings/ranks.h"
 #include "python/bindings/target.h"
+#include "python/bindings/torch_state_guard.h"
 #include "python/bindings/values.h"
 
 namespace isinglass::python {
@@ -31,7 +31,7 @@ constexpr int64_t kProbed = 16;  // The check of exactness takes this many state
 // other targets.
 std::string inexactness_of(const Target& target, const std::optional<torch::Tensor>& states) {
   if (!target.calls_python()) return "";
-  const Guest guest;
+  const TorchStateGuard guest;
   const torch::Tensor x =
       states && states->dim() == 2
           ? states->slice(0, 0, kProbed).to(target.device())
@@ -54,7 +54,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
   const std::string inexact = inexactness_of(*target, init);
   py::dict run;
   {
-    std::optional<Guest> guest(std::in_place);
+    std::optional<TorchStateGuard> guest(std::in_place);
     const Context context = context_of(target->device(), interrupts);
     Sampling sampling(spec, context, std::move(given));
     sampling.watch_mixing();
@@ -64,7 +64,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     std::vector<Observer*> observers;
     if (moves) observers.push_back(&steps.emplace(plan, *context.ranks));
     sampling.run(recorder, observers);
-    if (!leads()) {
+    if (!is_rank0()) {
       guest.reset();
       return py::make_tuple(py::none(), ending(interrupts));
     }
@@ -76,7 +76,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     const torch::Tensor samples = spec.no_samples ? torch::Tensor() : recorder.samples();
     const NamedTensors learned = sampling.learned();
     const torch::Tensor solution = sampling.solution();
-    const std::string complaint = sampling.complaint();
+    const std::string complaint = sampling.warning();
     const torch::Tensor rungs = sampling.rung_history();
     guest.reset();
     run["summary"] = object_of(summary);
@@ -108,7 +108,7 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
   const std::string inexact = inexactness_of(*target, std::nullopt);
   py::dict result;
   {
-    std::optional<Guest> guest(std::in_place);
+    std::optional<TorchStateGuard> guest(std::in_place);
     LikelihoodEvaluation evaluation(spec, context_of(target->device(), interrupts),
                                     std::move(given));
     if (resume) evaluation.restore(checkpoint);

@@ -9,8 +9,8 @@
 #include "io/error.h"
 #include "lab/run/assemble.h"
 #include "lab/spec/configuration.h"
-#include "python/bindings/guest.h"
 #include "python/bindings/state.h"
+#include "python/bindings/torch_state_guard.h"
 #include "python/bindings/values.h"
 
 namespace isinglass::python {
@@ -60,7 +60,7 @@ class NamedSampler {
     require_options(count >= 1 || given, "`chains` is {}; at least 1 is needed", count);
     const torch::Tensor ids = ids_of(chain_ids, count, device);
     if (!given) {
-      const Guest guest;
+      const TorchStateGuard guest;
       x = random_states(target->space(), ids, key, device);
     }
     auto state = std::make_shared<State>(py::cast(target), spec_, x, ids, key, step);
@@ -73,7 +73,7 @@ class NamedSampler {
     require_numbers_for(1, state);
     StepInfo info;
     {
-      const Guest guest;
+      const TorchStateGuard guest;
       State::Use use(state);
       use.follow(unchanged);
       info = use.steps(1);
@@ -90,7 +90,7 @@ class NamedSampler {
     require_numbers_for(count, *state);
     Interrupts interrupts;
     {
-      const Guest guest;
+      const TorchStateGuard guest;
       State::Use use(*state);
       if (count > 0) use.follow(unchanged);
       const int64_t at_once = burn_in ? 1 : state->sampler().steps_at_once(state->chains());
@@ -104,7 +104,7 @@ class NamedSampler {
   }
 
   static void renew(State& state) {
-    const Guest guest;
+    const TorchStateGuard guest;
     State::Use(state).renew();
   }
 

@@ -5,7 +5,7 @@
 #include "lab/run/assemble.h"
 #include "lab/spec/configuration.h"
 #include "python/bindings/callable_model.h"
-#include "python/bindings/guest.h"
+#include "python/bindings/torch_state_guard.h"
 #include "python/bindings/values.h"
 
 namespace isinglass::python {
@@ -44,7 +44,7 @@ std::vector<torch::Tensor*> tensors_of(ChainState& chains, StepParams& params) {
                                      &chains.current.target,
                                      &chains.current.gradient,
                                      &chains.current.differences,
-                                     &chains.workspace.kept,
+                                     &chains.workspace.cache,
                                      &s.acceptance,
                                      &s.hops,
                                      &s.acceptance_sum,
@@ -65,7 +65,7 @@ State::State(py::object target, SamplerSpec spec, const torch::Tensor& x, const 
       spec_(std::move(spec)),
       first_step_(step) {
   const bool look = target_->calls_python() && target_->look_at(modes_of(target_->model()));
-  const Guest guest;
+  const TorchStateGuard guest;
   EnergyModel& model = target_->model();
   sampler_ = sampler_of(spec_, model);
   resolved_ = resolved(spec_, model);
@@ -118,7 +118,7 @@ void State::Use::follow(bool unchanged) {
 
 void State::Use::renew() {
   state_.tensors_ = state_.target_->stamps();
-  state_.sampler_->renew(state_.target_->model(), state_.chains_);
+  state_.sampler_->reevaluate(state_.target_->model(), state_.chains_);
   state_.states_ = {TensorStamp(state_.chains_.x)};
 }
 

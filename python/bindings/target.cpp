@@ -11,12 +11,12 @@
 #include "io/pt/state_dict.h"
 #include "lab/run/assemble.h"
 #include "lab/spec/field.h"
-#include "models/combined/other_gradient.h"
+#include "models/combined/gradient_override.h"
 #include "models/combined/product.h"
 #include "models/instances/instances.h"
 #include "models/states.h"
 #include "python/bindings/callable_model.h"
-#include "python/bindings/guest.h"
+#include "python/bindings/torch_state_guard.h"
 #include "python/bindings/values.h"
 
 namespace isinglass::python {
@@ -127,7 +127,7 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
 torch::Tensor energy_of(const Target& target, const GivenStates& given) {
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   const bool gradients = torch::GradMode::is_enabled();
-  const Guest guest;
+  const TorchStateGuard guest;
   const torch::AutoGradMode as_called(gradients);
   return target.model().energy(x);
 }
@@ -139,7 +139,7 @@ py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
   require(target.model().differentiable(), "{} has no gradient", target.model().title());
   Evaluation result;
   {
-    const Guest guest;
+    const TorchStateGuard guest;
     if (target.space().discrete() && x.is_floating_point()) {
       target.model().EnergyModel::evaluate(x, result);
     } else {
@@ -150,7 +150,7 @@ py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
 }
 
 torch::Tensor random(const Target& target, int64_t chains, uint64_t seed) {
-  const Guest guest;
+  const TorchStateGuard guest;
   const torch::Tensor ids =
       torch::arange(chains, torch::TensorOptions(torch::kInt64).device(target.device()));
   return random_states(target.space(), ids, seed, target.device());
@@ -183,7 +183,7 @@ TargetPointer load(const std::string& name, const py::dict& tensors, const py::d
   const torch::Device place = device.is_none() && theirs ? *theirs : device_named(device);
   std::shared_ptr<EnergyModel> model;
   {
-    const Guest guest;
+    const TorchStateGuard guest;
     model = model_of(spec, place, continuous, std::move(given));
   }
   return std::make_shared<Target>(
@@ -199,7 +199,7 @@ TargetPointer instance(const std::string& text, const std::optional<torch::Tenso
   if (labels) source.labels = [labels] { return *labels; };
   std::shared_ptr<EnergyModel> model;
   {
-    const Guest guest;
+    const TorchStateGuard guest;
     model = make_instance(text, source);
     model->to(place);
   }
@@ -244,7 +244,7 @@ TargetPointer with_gradient_of(const TargetPointer& target, const GivenTarget& g
       std::vector<TargetPointer>{target, other},
       +[](const std::vector<std::shared_ptr<EnergyModel>>& models) {
         return std::shared_ptr<EnergyModel>(
-            std::make_shared<OtherGradientModel>(models.at(0), models.at(1)));
+            std::make_shared<GradientOverrideModel>(models.at(0), models.at(1)));
       },
       Target::Making{"with_gradient_of", py::make_tuple(target, other)});
 }

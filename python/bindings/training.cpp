@@ -12,9 +12,9 @@
 #include "lab/report/write.h"
 #include "lab/spec/configuration.h"
 #include "python/bindings/data.h"
-#include "python/bindings/guest.h"
 #include "python/bindings/ranks.h"
 #include "python/bindings/target.h"
+#include "python/bindings/torch_state_guard.h"
 #include "python/bindings/values.h"
 
 namespace isinglass::python {
@@ -73,14 +73,14 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
   Interrupts interrupts;
   py::dict fit;
   {
-    std::optional<Guest> guest(std::in_place);
+    std::optional<TorchStateGuard> guest(std::in_place);
     const Context context = context_of(place, interrupts);
     const Ranks& ranks = *context.ranks;
-    const bool resumed = ranks.any(ranks.leads() && !newest_checkpoint(directory).empty());
+    const bool resumed = ranks.any(ranks.is_rank0() && !newest_checkpoint(directory).empty());
     Training training(spec, context, callback.is_none() ? nullptr : &observer, resumed,
                       std::move(given));
     resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
-    if (ranks.leads()) {
+    if (ranks.is_rank0()) {
       write_file(fs::path(directory) / "config.toml",
                  configuration_text(options_of<TrainSpec>(), "train",
                                     isinglass::values_of(training.spec())));
@@ -112,7 +112,7 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
   Interrupts interrupts;
   nlohmann::ordered_json results;
   {
-    std::optional<Guest> guest(std::in_place);
+    std::optional<TorchStateGuard> guest(std::in_place);
     try {
       const Grid grid = read_grid(spec, models);
       results = run_grid(spec, grid, directory, context_of(place, interrupts),
@@ -122,11 +122,11 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
       return py::make_tuple(py::none(), ending(interrupts));
     }
   }
-  return py::make_tuple(leads() ? object_of(results) : py::none(), py::none());
+  return py::make_tuple(is_rank0() ? object_of(results) : py::none(), py::none());
 }
 
 void report(const std::string& directory, const std::string& file) {
-  const Guest guest;
+  const TorchStateGuard guest;
   write_report(directory, file);
 }
 

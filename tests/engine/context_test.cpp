@@ -7,10 +7,10 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/agreement.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
+#include "engine/stop_consensus.h"
 #include "io/error.h"
 #include "models/density/gaussian_mixture.h"
 #include "models/lattice/ising.h"
@@ -24,7 +24,7 @@ using torch::Tensor;
 TEST(Ranks, ShareChainsInWholeGroups) {
   const auto shares = [](int64_t size, int64_t chains, int64_t group) {
     return on_ranks<std::pair<int64_t, int64_t>>(size, [&](const Ranks& ranks) {
-      const Share share = ranks.share(chains, group);
+      const Shard shard = ranks.shard(chains, group);
       return std::pair(share.first, share.count);
     });
   };
@@ -34,7 +34,7 @@ TEST(Ranks, ShareChainsInWholeGroups) {
   EXPECT_EQ(shares(1, 12, 5), (Shares{{0, 12}}));
   const auto refused = on_ranks<std::string>(3, [](const Ranks& ranks) -> std::string {
     try {
-      ranks.share(8, 4);
+      ranks.shard(8, 4);
     } catch (const OptionError& error) {
       return error.what();
     }
@@ -48,10 +48,11 @@ TEST(Ranks, ShareChainsInWholeGroups) {
 TEST(Ranks, MeansAreOverAllChains) {
   const Tensor rows = torch::arange(10, torch::kFloat64).square() / 7;
   const auto means = on_ranks<double>(2, [&](const Ranks& ranks) {
-    return ranks.mean(ranks.leads() ? rows.narrow(0, 0, 3) : rows.narrow(0, 3, 7)).item<double>();
+    return ranks.mean(ranks.is_rank0() ? rows.narrow(0, 0, 3) : rows.narrow(0, 3, 7))
+        .item<double>();
   });
   for (const double mean : means) EXPECT_EQ(mean, rows.mean().item<double>());
-  EXPECT_EQ(Ranks::alone().mean(rows).item<double>(), rows.mean().item<double>());
+  EXPECT_EQ(Ranks::single_process().mean(rows).item<double>(), rows.mean().item<double>());
 }
 
 // The results of a run of one rank's share of the chains.
@@ -82,7 +83,7 @@ Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool(
   SamplerOptions options;
   options.adapt = entry.option("adapt") != nullptr;
   const auto sampler = make_sampler(name, options, *model);
-  const Share own = ranks.share(kChains, entry.option("group") ? 4 : 1);
+  const Shard own = ranks.shard(kChains, entry.option("group") ? 4 : 1);
   const Tensor ids = own.of(torch::arange(kChains));
   ChainState state = sampler->init(*model, random_states(model->space(), ids, 5, torch::kCPU), ids);
   StepParams params = sampler->params(5, torch::kCPU);
@@ -97,7 +98,7 @@ Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool(
 TEST(Ranks, HaveTheBitsOfOneProcess) {
   for (const SamplerEntry& entry : sampler_registry()) {
     SCOPED_TRACE(entry.name);
-    const Outcome whole = outcome(entry.name, Ranks::alone());
+    const Outcome whole = outcome(entry.name, Ranks::single_process());
     for (const int64_t size : {2, 3}) {
       SCOPED_TRACE(size);
       const auto parts =
@@ -140,7 +141,7 @@ TEST(Ranks, StopTogether) {
 
 // A stop request of one rank is granted on all ranks at the same call. Short steps take part in few
 // exchanges; long steps exchange once each.
-TEST(Agreement, GrantsToAllAtTheSameCall) {
+TEST(StopConsensus, GrantsToAllAtTheSameCall) {
   std::atomic<int64_t> words = 0;
   struct Call {
     int64_t stop = -1, save = -1;
@@ -149,10 +150,10 @@ TEST(Agreement, GrantsToAllAtTheSameCall) {
   constexpr int64_t kCalls = 200'000, kWish = 1000;
   const auto calls = on_ranks<Call>(3, [&](const Ranks& ranks) {
     const CountedRank counted(ranks);
-    Agreement agreement(counted);
+    StopConsensus agreement(counted);
     Call granted;
     for (int64_t i = 0; i < kCalls; ++i) {
-      const Wishes wishes = agreement(
+      const StopFlags wishes = agreement(
           {.stop = ranks.rank() == 2 && i == kWish, .save = ranks.rank() == 0 && i == 2 * kWish});
       if (wishes.stop && granted.stop < 0) granted.stop = i;
       if (wishes.save && granted.save < 0) granted.save = i;
@@ -169,7 +170,7 @@ TEST(Agreement, GrantsToAllAtTheSameCall) {
   words = 0;
   on_ranks<int64_t>(2, [&](const Ranks& ranks) {
     const CountedRank counted(ranks);
-    Agreement agreement(counted);
+    StopConsensus agreement(counted);
     for (int64_t i = 0; i < 5; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(260));
       agreement({});
@@ -180,10 +181,10 @@ TEST(Agreement, GrantsToAllAtTheSameCall) {
   EXPECT_EQ(words, 2 * 4);  // the fifth exchange was not used
 }
 
-TEST(Agreement, OfOneRankIsAtOnce) {
-  Agreement agreement(Ranks::alone());
+TEST(StopConsensus, OfOneRankIsAtOnce) {
+  StopConsensus agreement(Ranks::single_process());
   EXPECT_FALSE(agreement({}).stop);
-  const Wishes wishes = agreement({.stop = true, .save = true});
+  const StopFlags wishes = agreement({.stop = true, .save = true});
   EXPECT_TRUE(wishes.stop && wishes.save);
 }
 

@@ -68,7 +68,7 @@ struct Energies : Observer {
 
 // Within four standard errors, by the effective sample size of all chains.
 void expect_mean(const torch::Tensor& series, double exact, const char* what) {
-  const double ess = legacy_ess(series).sum().item<double>();
+  const double ess = tfp_ess(series).sum().item<double>();
   const double se = std::sqrt(series.var().item<double>() / ess);
   EXPECT_GT(ess, 400) << what;
   EXPECT_NEAR(series.mean().item<double>(), exact, 4 * se) << what << ", ESS " << ess;

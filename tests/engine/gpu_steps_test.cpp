@@ -80,7 +80,7 @@ std::vector<std::string> captured_samplers() {
   for (const SamplerEntry& entry : sampler_registry()) {
     const auto found = std::find_if(models.begin(), models.end(), [&](const auto& model) {
       return entry.fits(*model) && model->capturable() &&
-             !make_sampler(entry.name, small_options(entry), *model)->asks_device();
+             !make_sampler(entry.name, small_options(entry), *model)->needs_host_sync();
     });
     if (found != models.end()) names.push_back(entry.name);
   }
@@ -99,7 +99,7 @@ class StepsGpu : public testing::TestWithParam<std::string> {
   void for_each_captured(F f) {
     int pairs = 0;
     for_each_model(find_sampler(GetParam()), [&](const Sampler& sampler, EnergyModel& model) {
-      if (sampler.asks_device() || !model.capturable()) return;
+      if (sampler.needs_host_sync() || !model.capturable()) return;
       ++pairs;
       model.to(torch::kCUDA);
       f(sampler, model);
@@ -134,10 +134,10 @@ TEST_P(StepsGpu, CapturedStepsMakeTheSameChains) {
     // The graph remains valid when the chains move to other states.
     const torch::Tensor x = Chains::start(model, 4, torch::kCUDA);
     for (Chains* chains : {&plain, &captured}) {
-      sampler.restart(model, chains->state, x, torch::arange(kChains) + 5);
+      sampler.reset(model, chains->state, x, torch::arange(kChains) + 5);
     }
     both(5);
-    graph.forget();
+    graph.invalidate();
     both(3);
   });
 }
@@ -206,7 +206,7 @@ TEST(TwoDevicesGpu, TwoModelsMakeTheSameChains) {
       if (!entry.fits(*models[0])) continue;
       SCOPED_TRACE(sample.label + " " + entry.name);
       const auto sampler = make_sampler(entry.name, small_options(entry), *models[0]);
-      const bool capture = !sampler->asks_device() && models[0]->capturable();
+      const bool capture = !sampler->needs_host_sync() && models[0]->capturable();
       std::vector<Chains> chains;
       std::vector<StepGraph> graphs;
       for (size_t d = 0; d < devices.size(); ++d) {

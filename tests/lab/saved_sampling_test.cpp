@@ -74,7 +74,7 @@ SampleSpec spec_on(const std::string& target, const SamplerEntry& sampler) {
 }
 
 Draws sitting(const SampleSpec& spec, const std::string& target, const fs::path& directory,
-              const Sitting& how, const Ranks& ranks = Ranks::alone()) {
+              const Sitting& how, const Ranks& ranks = Ranks::single_process()) {
   int64_t asked = 0, saves = 0;
   Sampling sampling(spec, {.ranks = &ranks, .stop = [&] { return ++asked == how.stop_at; }},
                     {.model = model_of(target)});
@@ -88,7 +88,7 @@ Draws sitting(const SampleSpec& spec, const std::string& target, const fs::path&
   if (how.resumed && SavedSampling::exists(directory)) saved.restore();
   const RunResult& result = sampling.run(recorder, {&moves}, &saved);
   Draws draws{.steps = result.steps};
-  if (!ranks.leads()) return draws;
+  if (!ranks.is_rank0()) return draws;
   draws.samples = recorder.samples().clone();
   draws.energy = recorder.energy().clone();
   draws.statistic = recorder.statistic().clone();
@@ -200,7 +200,7 @@ TEST(SavedSampling, GoesOnOnOtherRanks) {
       spec.thin = 30;
       const Draws whole = sitting(spec, target, scratch / "whole", {});
       on_ranks<bool>(2, [&](const Ranks& ranks) {
-        sitting(spec, target, scratch.folder(), {.stop_at = ranks.leads() ? 30 : -1}, ranks);
+        sitting(spec, target, scratch.folder(), {.stop_at = ranks.is_rank0() ? 30 : -1}, ranks);
         return true;
       });
       ASSERT_TRUE(SavedSampling::exists(scratch.folder()));

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "models/combined/other_gradient.h"
+#include "models/combined/gradient_override.h"
 #include "models/combined/product.h"
 #include "models/identity.h"
 #include "tests/support/scratch.h"
@@ -138,7 +138,7 @@ TEST(OwnFunction, IsFoundWithinOthers) {
   EXPECT_NO_THROW(check_against(product(2), product(2)));
   EXPECT_ERROR(check_against(product(2), product(3)), "another function");
   EXPECT_ERROR(check_against(product(2), *linear(1)), "another number of functions");
-  const OtherGradientModel guided(linear(1), linear(2)), otherwise(linear(1), linear(3));
+  const GradientOverrideModel guided(linear(1), linear(2)), otherwise(linear(1), linear(3));
   EXPECT_ERROR(check_against(guided, otherwise), "another function");
 }
 

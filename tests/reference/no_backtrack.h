@@ -63,7 +63,7 @@ inline double nb_log_reverse(const Target& target, const NbRule& rule, const Sta
                                  rule.fault != NbFault::kReplacement);
 }
 
-// Adds all paths of one length from x, with probability `share`, to row `from` of t.
+// Adds all paths of one length from x, with probability `shard`, to row `from` of t.
 inline void add_nb_paths(const Target& target, const NbRule& rule, const State& x, int length,
                          double share, std::vector<double>& row) {
   const int from = target.table.index(x);

@@ -95,7 +95,8 @@ void expect_other_words_decide(int64_t sites) {
   Found found(graph);
   Inputs inputs(23);
   inputs.states(graph.sites, 2);
-  const Draws draws{77, static_cast<uint32_t>(inputs.ids(1)[0]), 4};  // the draws that sweep() uses
+  const PhiloxStream draws{77, static_cast<uint32_t>(inputs.ids(1)[0]),
+                           4};  // the draws that sweep() uses
   for (int64_t rank = 0; rank < graph.sites; ++rank) {
     for (int neighbourhood = 0; neighbourhood < kNeighbourhoods; ++neighbourhood) {
       found.threshold_word[graph.coloured[rank] * kNeighbourhoods + neighbourhood] =

@@ -134,19 +134,19 @@ std::vector<double> run_beside(const SweepShape& s, int64_t rungs, Twin twin) {
   for (const int64_t step : {3, 4}) {
     std::vector<double> energy(s.chains, kNone), below = energy, above = energy;
     const int64_t rng[] = {5, step};
-    (cpu ? cpu::energies_beside : cuda::energies_beside)(s, biases.data(),
-                                                         {rungs,
-                                                          beta.data(),
-                                                          logits.data(),
-                                                          chain.data(),
-                                                          x.data(),
-                                                          a.data(),
-                                                          energy.data(),
-                                                          below.data(),
-                                                          above.data(),
-                                                          {4, 2, 1, false},
-                                                          rng},
-                                                         nullptr);
+    (cpu ? cpu::energies_at_adjacent_rungs : cuda::energies_at_adjacent_rungs)(s, biases.data(),
+                                                                               {rungs,
+                                                                                beta.data(),
+                                                                                logits.data(),
+                                                                                chain.data(),
+                                                                                x.data(),
+                                                                                a.data(),
+                                                                                energy.data(),
+                                                                                below.data(),
+                                                                                above.data(),
+                                                                                {4, 2, 1, false},
+                                                                                rng},
+                                                                               nullptr);
     const auto measured = [&](int64_t pair) {
       return pair >= 0 && pair + 1 < rungs && (step == 4 || pair % 2 == 1);
     };

@@ -62,7 +62,7 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
   const PathShape shape{b, d, c.categories, c.one_hot, c.rule, c.balancing, most};
   auto ids = inputs.ids(b);
   ids[0] = 3;  // the energy of this chain is evaluated anew after the second step
-  int64_t rng[] = {99, kRenewal - 4};
+  int64_t rng[] = {99, kRefreshEvery - 4};
   const double radius = 0.5 * static_cast<double>(most + 1);
   Outcome o;
   o.x = inputs.states(b * d, c.categories);

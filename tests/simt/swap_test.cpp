@@ -11,7 +11,7 @@ namespace {
 struct Outcome {
   std::vector<int64_t> chain, end, trips, hops, hops_sum, own_hops, own_hops_sum, broken,
       own_broken;
-  std::vector<double> beta, scale, energy, rejection, acceptance, rises, top_energy;
+  std::vector<double> beta, scale, energy, rejection, acceptance, delta_u, top_energy;
   std::vector<double> step, sum, own_step, own_sum;
   std::vector<int16_t> history;
   std::vector<uint8_t> x, states;
@@ -38,7 +38,7 @@ Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, bool linear, Twin 
   for (auto* t : {&o.top_energy, &o.own_step, &o.own_sum}) t->assign(ensembles, 0);
   o.scale.assign(chains * scales, 0);
   o.rejection.assign(chains - ensembles, 0);
-  o.rises.assign(2 * kDraws * (chains - ensembles), 0);
+  o.delta_u.assign(2 * kDraws * (chains - ensembles), 0);
   o.history.assign(kHistory * rungs, 0);
   o.states = inputs.states(chains * kSites, 256);
   o.x.assign(ensembles * kSites, 0);
@@ -68,7 +68,7 @@ Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, bool linear, Twin 
                             o.trips.data(),
                             o.history.data(),
                             kHistory,
-                            o.rises.data(),
+                            o.delta_u.data(),
                             7,
                             2,
                             kDraws,

@@ -60,7 +60,7 @@ struct Setting {
 
   // Makes an objective for the model's states with any sampler and data.
   std::unique_ptr<Objective> objective(const Sampler& by, const Dataset& on, const PcdRun& options,
-                                       const Ranks& ranks = Ranks::alone()) const {
+                                       const Ranks& ranks = Ranks::single_process()) const {
     return std::make_unique<PcdObjective>(*model, by, on, options.pcd, options.iterations,
                                           torch::kCPU, ranks);
   }

@@ -106,9 +106,9 @@ TEST(MetricsFileTest, ADamagedLineIsMovedAndTheOthersStay) {
     EXPECT_EQ(metrics.seconds(), 2.0);
     moved += damaged + "\n";
     EXPECT_EQ(read_file(beside), moved);
-    EXPECT_NE(metrics.complaint().find("has 1 lines that cannot be read"), std::string::npos);
+    EXPECT_NE(metrics.warning().find("has 1 lines that cannot be read"), std::string::npos);
     metrics.on_start(8);
-    EXPECT_EQ(metrics.complaint(), "");
+    EXPECT_EQ(metrics.warning(), "");
     EXPECT_EQ(read_file(beside), moved);
   }
   // No other number of a line is needed.
@@ -119,7 +119,7 @@ TEST(MetricsFileTest, ADamagedLineIsMovedAndTheOthersStay) {
   MetricsFile metrics(file);
   metrics.on_start(8);
   EXPECT_EQ(metrics.seconds(), 0);
-  EXPECT_EQ(metrics.complaint(), "");
+  EXPECT_EQ(metrics.warning(), "");
 }
 
 // A file that was removed or emptied meanwhile is no reason to fail.

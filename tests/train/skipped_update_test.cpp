@@ -73,7 +73,7 @@ void train_without_update(const fs::path& directory, PcdRun options, const Ranks
   part.iterations = kBad;
   part.checkpoint_every = 1;
   sitting(directory, part, ranks, {});
-  if (ranks.leads()) {
+  if (ranks.is_rank0()) {
     const Checkpoint before = read_checkpoint(checkpoint_of(directory, kBad - 1));
     Checkpoint after = read_checkpoint(checkpoint_of(directory, kBad));
     after.parameters = before.parameters;
@@ -150,13 +150,14 @@ TEST(SkippedUpdate, ResumesToTheBit) {
   const std::set<int64_t> bad = {7, 8, 9, 14};
   const PcdRun options = centred_options();
   const Blow blow{.loss = NAN};
-  EXPECT_EQ(sitting(scratch / "whole", options, Ranks::alone(), blow, false, bad).skipped, 4);
+  EXPECT_EQ(sitting(scratch / "whole", options, Ranks::single_process(), blow, false, bad).skipped,
+            4);
   for (const int64_t moment : {6, 7, 8, 9, 10, 14}) {
     const fs::path run = scratch / fmt::format("run{}", moment);
     PcdRun part = options;
     part.iterations = moment;
-    sitting(run, part, Ranks::alone(), blow, false, bad);
-    sitting(run, options, Ranks::alone(), blow, true, bad);
+    sitting(run, part, Ranks::single_process(), blow, false, bad);
+    sitting(run, options, Ranks::single_process(), blow, true, bad);
     expect_same_state(checkpoint_of(scratch / "whole", 20), checkpoint_of(run, 20));
     EXPECT_EQ(metrics_of(scratch / "whole"), metrics_of(run));
   }
@@ -164,10 +165,11 @@ TEST(SkippedUpdate, ResumesToTheBit) {
   part.iterations = 11;
   part.recover = 0;
   const std::set<int64_t> always = {5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  EXPECT_EQ(sitting(scratch / "lost", part, Ranks::alone(), blow, false, always).skipped, 7);
+  EXPECT_EQ(sitting(scratch / "lost", part, Ranks::single_process(), blow, false, always).skipped,
+            7);
   part.iterations = 20;
   try {
-    sitting(scratch / "lost", part, Ranks::alone(), blow, true, always);
+    sitting(scratch / "lost", part, Ranks::single_process(), blow, true, always);
     ADD_FAILURE() << "no divergence";
   } catch (const NumericalError& error) {
     EXPECT_NE(std::string(error.what()).find("diverged at iteration 14: the loss is nan, and 10"),

@@ -7,7 +7,8 @@
 
 namespace isinglass {
 
-torch::Tensor random_order(const Draws& draws, Purpose purpose, int64_t size, int64_t count) {
+torch::Tensor random_order(const PhiloxStream& draws, Purpose purpose, int64_t size,
+                           int64_t count) {
   TORCH_INTERNAL_ASSERT(0 <= count && count <= size);
   torch::Tensor order = torch::arange(size, torch::kInt64);
   int64_t* element = order.data_ptr<int64_t>();

@@ -13,7 +13,7 @@ namespace isinglass {
 
 // Returns the first `count` elements of a random permutation of 0 … size − 1 (Fisher–Yates), int64
 // [count].
-torch::Tensor random_order(const Draws& draws, Purpose purpose, int64_t size, int64_t count);
+torch::Tensor random_order(const PhiloxStream& draws, Purpose purpose, int64_t size, int64_t count);
 
 class Batches {
  public:

@@ -20,7 +20,7 @@ class ClassifyObjective : public Objective {
   // if its states do not match the data.
   ClassifyObjective(const EnergyModel& model, const Dataset& data, const torch::Tensor& labels,
                     const ClassifyOptions& options, torch::Device device,
-                    const Ranks& ranks = Ranks::alone());
+                    const Ranks& ranks = Ranks::single_process());
 
   Loss loss(EnergyModel& model, int64_t iteration) override;
   PtDict settings() const override;

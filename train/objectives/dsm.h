@@ -29,7 +29,7 @@ class DsmObjective : public Objective {
   // data.train must be float32 [N, D]. Throws Error if an option is out of range or if the model's
   // states do not match the data.
   DsmObjective(const EnergyModel& model, const Dataset& data, const DsmOptions& options,
-               torch::Device device, const Ranks& ranks = Ranks::alone());
+               torch::Device device, const Ranks& ranks = Ranks::single_process());
 
   Loss loss(EnergyModel& model, int64_t iteration) override;
   PtDict settings() const override;

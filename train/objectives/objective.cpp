@@ -9,13 +9,13 @@ namespace isinglass {
 BatchShare::BatchShare(const Ranks& ranks, int64_t batch) {
   require_option(batch >= ranks.size(), "batch", batch, "{} ranks need at least one image each",
                  ranks.size());
-  own = ranks.share(batch);
+  own = ranks.shard(batch);
   most = (batch + ranks.size() - 1) / ranks.size();
   weight = static_cast<double>(own.count) / static_cast<double>(batch);
 }
 
-void Objective::take(const NamedTensors& saved, const std::string& file) {
-  copy_tensors(saved, carried(), file);
+void Objective::load_state(const NamedTensors& saved, const std::string& file) {
+  copy_tensors(saved, saved_state(), file);
 }
 
 }  // namespace isinglass

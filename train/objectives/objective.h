@@ -25,7 +25,7 @@ struct Loss {
 
 // A rank's part of an iteration's batch of images or chains.
 struct BatchShare {
-  Share own;
+  Shard own;
   // The largest number of items that any rank has.
   int64_t most;
   double weight;
@@ -68,10 +68,10 @@ class Objective {
   // may be no slots.
   virtual torch::Tensor chains() const = 0;
   // Returns the objective's other tensors that persist between iterations, for checkpoints.
-  virtual NamedTensors carried() const { return {}; }
-  // Copies the tensors of a checkpoint into those of carried(). Throws Error, naming the file, if
+  virtual NamedTensors saved_state() const { return {}; }
+  // Copies the tensors of a checkpoint into those of saved_state(). Throws Error, naming the file, if
   // they do not fit.
-  virtual void take(const NamedTensors& saved, const std::string& file);
+  virtual void load_state(const NamedTensors& saved, const std::string& file);
   // Returns U of the latest iteration's batch, float64 [B], by the name of each part of the batch.
   // It is this rank's part. It is empty before the first iteration, and for objectives without an
   // energy.

@@ -48,7 +48,7 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
 PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options)
     : sampler_(sampler), options_(options), graph_(sampler, options.cuda_graph) {}
 
-// init() and restart() throw NonFinite for states at which U or its gradient is not finite. The
+// init() and reset() throw NonFinite for states at which U or its gradient is not finite. The
 // buffer's states are valid, so here this can only mean that the parameters have diverged.
 void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,
                         int64_t iteration) try {
@@ -61,10 +61,10 @@ void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch:
   }
   const bool in_place = model.reads_parameters_in_place();
   if (!first_) first_.emplace("the chains' first evaluation", options_.cuda_graph && in_place);
-  sampler_.restart(model, state_, x, slots, &*first_);
+  sampler_.reset(model, state_, x, slots, &*first_);
   params_.rng.copy_(params.rng);
   params_.scale.copy_(params.scale);
-  if (!in_place) graph_.forget();
+  if (!in_place) graph_.invalidate();
 } catch (const NonFinite& error) {
   throw NumericalError(error.what());
 }

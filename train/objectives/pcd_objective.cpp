@@ -126,7 +126,7 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     slots_ = buffer_.draw_slots(options_.batch, iteration);
     starts = buffer_.chains(slots_, options_.reinit, iteration);
   }
-  signals_.look(model, buffer_, slots_, iteration);
+  signals_.update(model, buffer_, slots_, iteration);
   starts = share_.own.of(starts).contiguous();
   torch::Tensor numbers = share_.own.of(slots_).contiguous();
   if (fresh_) {
@@ -150,7 +150,7 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     chains_ = {starts, none, none};
   }
   const int64_t count = failure_.empty() ? share_.own.count : 0;  // a failed rank sends no rows
-  everyone_ = ranks_.gather_meanwhile(chains_.states.narrow(0, 0, count), share_.most);
+  everyone_ = ranks_.all_gather_async(chains_.states.narrow(0, 0, count), share_.most);
 }
 
 Loss PcdObjective::loss(EnergyModel& model, int64_t) {
@@ -193,9 +193,9 @@ void PcdObjective::keep_chains() {
   buffer_.write_back(slots_, all);
 }
 
-NamedTensors PcdObjective::carried() const {
+NamedTensors PcdObjective::saved_state() const {
   NamedTensors all = offsets_and_chains();
-  const NamedTensors signals = signals_.carried();
+  const NamedTensors signals = signals_.saved_state();
   all.insert(all.end(), signals.begin(), signals.end());
   return all;
 }
@@ -212,9 +212,9 @@ NamedTensors PcdObjective::offsets_and_chains() const {
 
 // A resumed run may have tempered or fresh chains that the checkpoint lacks, or none where it has
 // some, or another number of them. They then restart.
-void PcdObjective::take(const NamedTensors& saved, const std::string& file) {
+void PcdObjective::load_state(const NamedTensors& saved, const std::string& file) {
   NamedTensors own = offsets_and_chains(), theirs = saved;
-  signals_.take(theirs, file);
+  signals_.load_state(theirs, file);
   for (const std::string name : {kRungs, kFresh, kFreshBegun}) {
     const auto in = [&name](const NamedTensors& all) {
       return std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.first == name; });
@@ -234,7 +234,7 @@ void PcdObjective::take(const NamedTensors& saved, const std::string& file) {
 
 void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
   const torch::Tensor energy = energies(model, buffer_.states(), buffer_.states().device());
-  buffer_.draw_anew(torch::isfinite(energy).logical_not().nonzero().flatten(), recovery);
+  buffer_.reinitialise(torch::isfinite(energy).logical_not().nonzero().flatten(), recovery);
   if (rungs_) rungs_->repair(recovery);
   if (fresh_) fresh_->repair(model, recovery);
 }

@@ -8,7 +8,7 @@
 #include "engine/sampler.h"
 #include "train/data/batches.h"
 #include "train/data/dataset.h"
-#include "train/objectives/chain_signals.h"
+#include "train/objectives/chain_diagnostics.h"
 #include "train/objectives/coupling_error.h"
 #include "train/objectives/fresh_chains.h"
 #include "train/objectives/objective.h"
@@ -26,7 +26,7 @@ class PcdObjective : public Objective {
   // must a model that is centred or tempered.
   PcdObjective(EnergyModel& model, const Sampler& sampler, const Dataset& data,
                const PcdOptions& options, int64_t iterations, torch::Device device,
-               const Ranks& ranks = Ranks::alone());
+               const Ranks& ranks = Ranks::single_process());
 
   // Draws the iteration's data and `batch` distinct slots of the buffer, restarts some of their
   // chains, and advances this rank's share of them. In contrastive divergence the chains start at
@@ -42,8 +42,8 @@ class PcdObjective : public Objective {
   void keep_chains() override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
-  NamedTensors carried() const override;
-  void take(const NamedTensors& saved, const std::string& file) override;
+  NamedTensors saved_state() const override;
+  void load_state(const NamedTensors& saved, const std::string& file) override;
   NamedTensors batch_energies() const override { return batch_energies_; }
   void repair(EnergyModel& model, int64_t recovery) override;
   void draw_data(const std::filesystem::path& file) override;
@@ -51,7 +51,7 @@ class PcdObjective : public Objective {
 
  private:
   void begin_at_data(int64_t iterations);
-  // Returns the tensors of carried() without those of the diagnostics.
+  // Returns the tensors of saved_state() without those of the diagnostics.
   NamedTensors offsets_and_chains() const;
 
   PcdOptions options_;
@@ -70,7 +70,7 @@ class PcdObjective : public Objective {
   torch::Tensor slots_;                  // slots of the chains of all ranks
   std::string failure_;                  // error of this rank's chains; empty if none
   NamedTensors batch_energies_;
-  ChainSignals signals_;
+  ChainDiagnostics signals_;
   std::optional<Centring> centring_;
   std::optional<TemperedRungs> rungs_;
   std::optional<FreshChains> fresh_;

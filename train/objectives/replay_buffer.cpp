@@ -19,10 +19,10 @@ ReplayBuffer::ReplayBuffer(const torch::Tensor& mean, int64_t size, uint64_t see
     : mean_(mean.contiguous()), key_(stream_key(seed, RandomStream::kTraining)) {
   const auto on_device = torch::TensorOptions().device(mean.device());
   states_ = torch::empty({size, mean.size(0)}, on_device.dtype(torch::kUInt8));
-  draw_anew(torch::arange(size, on_device.dtype(torch::kInt64)), /*time=*/0);
+  reinitialise(torch::arange(size, on_device.dtype(torch::kInt64)), /*time=*/0);
 }
 
-void ReplayBuffer::draw_anew(const torch::Tensor& slots, int64_t time) {
+void ReplayBuffer::reinitialise(const torch::Tensor& slots, int64_t time) {
   const torch::Tensor on_device = slots.to(states_.device());
   torch::Tensor drawn = torch::empty({slots.size(0), states_.size(1)}, states_.options());
   ops::site_rows(mean_, on_device, static_cast<int64_t>(key_), time, Purpose::kInitialState, drawn);

@@ -34,7 +34,7 @@ class ReplayBuffer {
   torch::Tensor chains(const torch::Tensor& slots, double reinit, int64_t iteration) const;
 
   // Redraws the chains of the slots from the base distribution; `time` counts such redraws from 1.
-  void draw_anew(const torch::Tensor& slots, int64_t time);
+  void reinitialise(const torch::Tensor& slots, int64_t time);
 
   void write_back(const torch::Tensor& slots, const torch::Tensor& chains);
 

@@ -36,7 +36,7 @@ TemperedRungs::TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch, i
   sums_.end = torch::zeros({all}, whole);
   sums_.trips = torch::zeros({1}, whole);
   sums_.history = torch::zeros({1, all}, whole.dtype(torch::kInt16));
-  sums_.rises = reals({0, 1, rungs, 2}, device);
+  sums_.delta_u = reals({0, 1, rungs, 2}, device);
   sums_.all = false;
   top_.x = torch::empty_like(states_.narrow(0, 0, 1));
   top_.energy = reals({1}, device);

@@ -31,7 +31,7 @@ struct Tile {
 };
 
 // Computes the first words of the random numbers of a tile's sites.
-[[gnu::always_inline]] inline void fill_words(const Draws* draws, int64_t first_rank,
+[[gnu::always_inline]] inline void fill_words(const PhiloxStream* draws, int64_t first_rank,
                                               uint32_t* word) {
   const uint32_t position =
       static_cast<uint32_t>(first_rank / kBlockRanks * kTileStride + first_rank % kTileStride);
@@ -62,7 +62,7 @@ template <int kBytes>
 }
 
 // Draws the values of a tile with all bits of their random numbers. `d` is multiplied by β.
-void resolve(const Tile& tile, const Draws* draws, const double* d, double* up) {
+void resolve(const Tile& tile, const PhiloxStream* draws, const double* d, double* up) {
   for (int i = 0; i < kTile; ++i) {
     const double u = rank_uniform(draws[i % kChainLanes], tile.rank[i / kChainLanes]);
     up[i] = BernoulliConditional(d[i]).one(u) ? 1 : 0;
@@ -72,12 +72,13 @@ void resolve(const Tile& tile, const Draws* draws, const double* d, double* up) 
 template <int kBytes>
 [[gnu::always_inline]] inline SweepCounts sweep_lanes_of(const Lattice& lattice,
                                                          const Colouring& colouring, int64_t chains,
-                                                         const Draws* draws, const double* beta,
-                                                         double* lanes, uint8_t* x) {
+                                                         const PhiloxStream* draws,
+                                                         const double* beta, double* lanes,
+                                                         uint8_t* x) {
   using Numbers = ChainLanes<kBytes>;
   fill_lanes(x, chains, lattice.sites, lanes);
   const Numbers none = {}, one = Numbers::all(1);
-  Numbers difference = none, hops = none, broken = none;
+  Numbers difference = none, hops = none, non_finite = none;
   double own_beta[kChainLanes];
   std::copy_n(beta, kChainLanes, own_beta);
   double d[kTile], tempered[kTile], up[kTile];
@@ -103,7 +104,7 @@ template <int kBytes>
         const Numbers change = Numbers::where_equal(to, one, of_site, -of_site);
         difference += Numbers::where_equal(to, own, none, change);
         hops += Numbers::where_equal(to, own, none, one);
-        broken += Numbers::where_equal(finite, none, none, one);
+        non_finite += Numbers::where_equal(finite, none, none, one);
         own = to;
       }
     }
@@ -117,7 +118,7 @@ template <int kBytes>
   for (int l = 0; l < kChainLanes; ++l) {
     counts.difference[l] = difference[l];
     counts.hops[l] = hops[l];
-    counts.broken[l] = broken[l];
+    counts.non_finite[l] = non_finite[l];
   }
   return counts;
 }
@@ -126,7 +127,7 @@ template <int kBytes>
 
 ISINGLASS_BY_WIDTH(SweepCounts, sweep_lanes,
                    (const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                    const Draws* draws, const double* beta, double* lanes, uint8_t* x),
+                    const PhiloxStream* draws, const double* beta, double* lanes, uint8_t* x),
                    (lattice, colouring, chains, draws, beta, lanes, x))
 
 }  // namespace isinglass::cpu

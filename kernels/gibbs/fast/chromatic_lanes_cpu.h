@@ -11,12 +11,12 @@ namespace isinglass::cpu {
 struct SweepCounts {
   double difference[kChainLanes];  // It is the change of U.
   double hops[kChainLanes];
-  double broken[kChainLanes];  // Counts the sites whose energies were not finite.
+  double non_finite[kChainLanes];  // Counts the sites whose energies were not finite.
 };
 
 // Performs one sweep of 1 ≤ chains ≤ 8. `draws` and `beta` have 8 entries, the last chain's
 // repeated; `lanes` is scratch memory [8·D].
 SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                        const Draws* draws, const double* beta, double* lanes, uint8_t* x);
+                        const PhiloxStream* draws, const double* beta, double* lanes, uint8_t* x);
 
 }  // namespace isinglass::cpu

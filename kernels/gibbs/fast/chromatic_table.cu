@@ -27,7 +27,7 @@ constexpr int64_t kLeastChains = 512;
 // Returns the drawn value of the site at a rank. `place` is the index of its neighbourhood in the
 // tables, and `word` the first word of its random number.
 __device__ bool draw_by_table(const NeighbourhoodTable& table, int64_t place, uint32_t word,
-                              const Draws& draws, int64_t rank) {
+                              const PhiloxStream& draws, int64_t rank) {
   const uint32_t threshold = table.threshold_word[place];
   if (word != threshold) return word > threshold;
   return draw_rank(BernoulliConditional(table.flip_energy[place]), draws, rank);
@@ -43,8 +43,8 @@ struct TableSites {
   __device__ double energy(const uint8_t* x, int64_t site) const {
     return tabulated_energy(table, place_of(table, x, site), x[site] != 0);
   }
-  __device__ void draw(const Draws& draws, int64_t, SiteCall call, int64_t first, int64_t end,
-                       uint8_t* x, SweepOutcome& outcome) const {
+  __device__ void draw(const PhiloxStream& draws, int64_t, SiteCall call, int64_t first,
+                       int64_t end, uint8_t* x, SweepOutcome& outcome) const {
     const Philox4x32 words =
         draws.call_words(Purpose::kSiteValue, static_cast<uint32_t>(call.number));
     int64_t site[kCallSites], at[kCallSites];
@@ -82,7 +82,7 @@ struct Lattice32 {
 
 // Draws the ranks of a call that lie in first … end − 1, and returns how many sites changed in this
 // lane's chain. All lanes work on the same rank.
-__device__ int32_t draw_call(const Lattice32& lattice, const Draws& draws, SiteCall call,
+__device__ int32_t draw_call(const Lattice32& lattice, const PhiloxStream& draws, SiteCall call,
                              int64_t first, int64_t end) {
   const Philox4x32 words =
       draws.call_words(Purpose::kSiteValue, static_cast<uint32_t>(call.number));
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kMostWarps* kLanes)
   int64_t all = 0;
   int32_t last = 0;
   for (int64_t t = 0; t < steps; ++t) {
-    const Draws draws = step_draws(rng, chain_ids[chain], t);
+    const PhiloxStream draws = step_draws(rng, chain_ids[chain], t);
     last = 0;
     for (int64_t colour = 0; colour < colouring.colours; ++colour) {
       const int64_t first = colouring.offset[colour], end = colouring.offset[colour + 1];

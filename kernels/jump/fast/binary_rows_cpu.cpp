@@ -76,7 +76,7 @@ void flip_thresholds(const BinaryJumpParameters& jump, const float* d, int32_t* 
 
 ISINGLASS_VECTOR_CLONES
 double draw_flips(const BinaryJumpParameters& jump, const float* gradient, const uint8_t* x,
-                  const Draws& draws, int64_t sites, uint8_t* y) {
+                  const PhiloxStream& draws, int64_t sites, uint8_t* y) {
   float d[kTile];
   int32_t threshold[kTile], flipped[kTile];
   uint32_t word[kTile];

@@ -17,7 +17,7 @@ void flip_thresholds(const BinaryJumpParameters& jump, const float* d, int32_t* 
 // Return log q of a chain's binary sites (binary_rows.h), which draw_flips() draws into y and
 // score_flips() is given. log q is the sum over blocks of 32 sites of log block_probability().
 double draw_flips(const BinaryJumpParameters& jump, const float* gradient, const uint8_t* x,
-                  const Draws& draws, int64_t sites, uint8_t* y);
+                  const PhiloxStream& draws, int64_t sites, uint8_t* y);
 double score_flips(const BinaryJumpParameters& jump, const float* gradient, const uint8_t* x,
                    const uint8_t* y, int64_t sites);
 

@@ -77,7 +77,7 @@ class JumpChain {
 
  private:
   __device__ void take_step(int64_t t) {
-    const Draws draws = step_draws(step_.rng, step_.chain_ids[chain_], t);
+    const PhiloxStream draws = step_draws(step_.rng, step_.chain_ids[chain_], t);
     int32_t hops = 0;
     for_calls([&](SiteCall call) { hops += draw(call, draws); });
     __syncthreads();  // Waits until y is complete.
@@ -113,7 +113,7 @@ class JumpChain {
   }
 
   // Draws y at the sites of a call. Returns how many of them changed in this lane.
-  __device__ int32_t draw(SiteCall call, const Draws& draws) const {
+  __device__ int32_t draw(SiteCall call, const PhiloxStream& draws) const {
     const Philox4x32 words =
         draws.call_words(Purpose::kSiteValue, static_cast<uint32_t>(call.number));
     int32_t threshold[kCallSites], own[kCallSites], hops = 0;
@@ -171,7 +171,7 @@ class JumpChain {
 
   // Performs the Metropolis test with one warp. Its first two lanes multiply the forward and the
   // reverse probabilities.
-  __device__ void decide(const Draws& draws) {
+  __device__ void decide(const PhiloxStream& draws) {
     const int32_t lane = threadIdx.x, blocks = static_cast<int32_t>(site_blocks(sites_));
     LogProduct log_q;
     const double* const of_blocks = lane == 0 ? shared_.forward : shared_.backward;

@@ -25,11 +25,11 @@ struct BlockOf {
   const T* row(int64_t i) const { return number + i * kChains16; }
 };
 
-// Computes Draws::site_word() for the sixteen chains and a block of 32 sites or ranks.
+// Computes PhiloxStream::site_word() for the sixteen chains and a block of 32 sites or ranks.
 class BlockNumbers {
  public:
   // `draws` [16] are the chains' random numbers.
-  BlockNumbers(const Draws* draws, Purpose purpose) : draws_(*draws), purpose_(purpose) {
+  BlockNumbers(const PhiloxStream* draws, Purpose purpose) : draws_(*draws), purpose_(purpose) {
     for (int i = 0; i < kCount; ++i) {
       chain_[i] = draws[i % kChains16].chain;
       position_[i] = static_cast<uint32_t>(i / kChains16);
@@ -43,7 +43,7 @@ class BlockNumbers {
  private:
   static constexpr int kCalls = kBlockSites / 4, kCount = kCalls * kChains16;
 
-  Draws draws_;
+  PhiloxStream draws_;
   Purpose purpose_;
   alignas(64) uint32_t chain_[kCount], position_[kCount];
 };
@@ -79,7 +79,7 @@ void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, int64_t state
 struct LaneGroup {
   int64_t count;
   int64_t chain[kChains16];
-  Draws draws[kChains16];
+  PhiloxStream draws[kChains16];
   uint8_t* state[kChains16];
 
   // Takes the chains order[16·number], order[16·number + 1], …, or these numbers themselves if

@@ -108,7 +108,7 @@ class LatticeChain {
   __device__ uint8_t* x() const { return step_.x + chain_ * step_.shape.sites; }
 
   __device__ void take_step(int64_t t) {
-    const Draws draws = step_draws(step_.rng, step_.chain_ids[chain_], t);
+    const PhiloxStream draws = step_draws(step_.rng, step_.chain_ids[chain_], t);
     const int64_t most = step_.shape.max_length, chains = step_.shape.chains;
     path_ = path_of_chain(step_.paths, chain_, draw_path_length(draws, step_.radius[chain_], most),
                           most);
@@ -120,10 +120,10 @@ class LatticeChain {
     if (verdict.accept) energy_ = proposed;
     const int64_t hops = verdict.accept ? take() : reject();
     if (lane_ == 0) count_verdict(step_.counts, chain_, verdict, hops);
-    if ((draws.step + draws.chain) % kRenewal == 0) recompute_energy();
+    if ((draws.step + draws.chain) % kRefreshEvery == 0) recompute_energy();
   }
 
-  __device__ LogQ draw_and_score(const Draws& draws) {
+  __device__ LogQ draw_and_score(const PhiloxStream& draws) {
     if constexpr (kExact) {
       return exact_path(draws);
     } else {
@@ -131,7 +131,7 @@ class LatticeChain {
     }
   }
 
-  __device__ LogQ first_order_path(const Draws& draws) {
+  __device__ LogQ first_order_path(const PhiloxStream& draws) {
     sums_.set_values(weighed_values(rule_, x(), y_));
     const double forward = draw_path_of_chain(rule_, sums_, draws, x(), y_, path_);
     sums_.set_values(y_);
@@ -139,7 +139,7 @@ class LatticeChain {
     return {forward, score_path_of_chain(rule_, sums_, y_, path_)};
   }
 
-  __device__ LogQ exact_path(const Draws& draws) {
+  __device__ LogQ exact_path(const PhiloxStream& draws) {
     PathLogQ forward, backward;
     for (int64_t l = 0; l < path_.length; ++l) {
       const TreePosition position = sums_.locate(sums_.site_uniform(draws, l));

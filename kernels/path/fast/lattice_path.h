@@ -15,7 +15,7 @@
 // Proposals and acceptances equal those of draw_path, score_path, advance_exact_path,
 // lattice_evaluate and accept, for the same random numbers: tables are recomputed from the
 // neighbours, and weights and sums from their parts. Only U accumulates its differences; it is
-// recomputed every kRenewal steps. A call takes any number of steps. The CPU keeps the weights
+// recomputed every kRefreshEvery steps. A call takes any number of steps. The CPU keeps the weights
 // between calls, as long as the chain's β does not change. A GPU computes the weights at the start
 // of a call and keeps them, y and the table in shared memory during the call. If there are
 // neighbourhood tables, it stores the sites' neighbourhoods, one byte each, in place of gradients,
@@ -32,7 +32,7 @@
 
 namespace isinglass {
 
-constexpr uint32_t kRenewal = 4096;
+constexpr uint32_t kRefreshEvery = 4096;
 
 struct LatticePathStep {
   int64_t steps;

@@ -76,7 +76,7 @@ class LatticeChain {
     const Verdict verdict = path_verdict(beta_, step_.energy[chain_], proposed, forward, backward,
                                          draws_.uniform(Purpose::kAccept));
     count_verdict(step_.counts, chain_, verdict, verdict.accept ? take(proposed) : reject());
-    if ((draws_.step + draws_.chain) % kRenewal == 0) {
+    if ((draws_.step + draws_.chain) % kRefreshEvery == 0) {
       lattice_evaluate(step_.lattice, 1, x_, step_.shape.one_hot, LocalTable::kGradient,
                        step_.energy + chain_, nullptr, nullptr, nullptr);
     }
@@ -131,7 +131,7 @@ class LatticeChain {
   float* table_;
   uint8_t *x_, *y_;
   double beta_;
-  Draws draws_;
+  PhiloxStream draws_;
   CachedWeightSums<Weights> sums_;
   Path path_ = {};
   TreePosition position_ = {};

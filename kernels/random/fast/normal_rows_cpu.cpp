@@ -28,7 +28,8 @@ ISINGLASS_FLAT_CLONES void box_muller_all(const uint32_t* word, int calls, doubl
 
 }  // namespace
 
-void fill_normals(const Draws& draws, Purpose purpose, int64_t first, int count, double* number) {
+void fill_normals(const PhiloxStream& draws, Purpose purpose, int64_t first, int count,
+                  double* number) {
   uint32_t chain[kCalls] = {}, position[kCalls] = {}, word[4 * kCalls];
   const int calls = count / 2;
   for (int n = 0; n < calls; ++n) {

@@ -11,11 +11,12 @@ constexpr int kNormalTile = 256;
 
 // Writes the numbers of the sites first … first + count − 1. count is at most kNormalTile; both are
 // multiples of 16.
-void fill_normals(const Draws& draws, Purpose purpose, int64_t first, int count, double* number);
+void fill_normals(const PhiloxStream& draws, Purpose purpose, int64_t first, int count,
+                  double* number);
 
 // Calls f(site, number) for all sites of a chain.
 template <class F>
-void each_normal(const Draws& draws, Purpose purpose, int64_t sites, F f) {
+void each_normal(const PhiloxStream& draws, Purpose purpose, int64_t sites, F f) {
   constexpr int kBlock = NormalCall::kBlockSites, kFew = 2;
   if (sites <= kFew) {  // For so few sites a vector of calls would be slower.
     for (int64_t n = 0; n < sites; ++n) each_normal_of(draws, purpose, {n}, sites, f);

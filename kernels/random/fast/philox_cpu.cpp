@@ -122,7 +122,7 @@ void philox_words(uint64_t seed, uint32_t step, Purpose purpose, int count, cons
   (seed, step, static_cast<uint32_t>(purpose), count, chain, position, first, word);
 }
 
-void site_words(const Draws& draws, Purpose purpose, uint32_t first, uint32_t* word) {
+void site_words(const PhiloxStream& draws, Purpose purpose, uint32_t first, uint32_t* word) {
   constexpr int kCalls = kWordTile / 4, kBlockCalls = 8;  // Eight calls serve 32 sites.
   uint32_t chain[kCalls], position[kCalls], of_call[4][kCalls];
   for (int i = 0; i < kCalls; ++i) {

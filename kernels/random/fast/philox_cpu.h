@@ -15,6 +15,6 @@ void philox_words(uint64_t seed, uint32_t step, Purpose purpose, int count, cons
 // site_words() writes draws.site_word(purpose, first + i) for i < kWordTile; first is a multiple of
 // 32.
 constexpr int kWordTile = 128;
-void site_words(const Draws& draws, Purpose purpose, uint32_t first, uint32_t* word);
+void site_words(const PhiloxStream& draws, Purpose purpose, uint32_t first, uint32_t* word);
 
 }  // namespace isinglass::cpu

@@ -25,17 +25,17 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kCurves[] = {"coupling_rmse", "difference", "validation_score"};
 
-bool is_of(const fs::path& directory, const Json& settings) {
+bool matches(const fs::path& directory, const Json& settings) {
   const fs::path file = directory / "cell.json";
   return fs::exists(file) && read_file(file) == text_of(settings);
 }
 
 // Returns whether the directory has a checkpoint of this very cell. If not, empties the directory,
 // which loses only what came before the first checkpoint.
-bool goes_on(const fs::path& directory, const Json& settings) {
+bool resumes(const fs::path& directory, const Json& settings) {
   require(!other_training(directory, settings), "{} holds the training of another cell",
           directory.string());
-  if (is_of(directory, settings) && !newest_checkpoint(directory).empty()) return true;
+  if (matches(directory, settings) && !newest_checkpoint(directory).empty()) return true;
   fs::remove_all(directory);
   return false;
 }
@@ -108,7 +108,7 @@ Json evaluated(const Cell& cell, const fs::path& directory, const Dataset& data,
 
 Json trained(const Cell& cell, const Json& settings, const fs::path& directory, GridData& data,
              torch::Device device, const Stop& stop, const std::function<void()>& on_kept) {
-  const bool resumed = goes_on(directory, settings);
+  const bool resumed = resumes(directory, settings);
   OnCheckpoint observer(on_kept);
   const Dataset& images = data.of(cell.learning->data);
   Training training(*cell.learning, {.device = device, .stop = stop}, &observer, resumed,
@@ -163,7 +163,7 @@ fs::path parameters_to_evaluate(const fs::path& directory) {
 
 std::optional<Json> other_training(const fs::path& directory, const Json& settings) {
   const fs::path file = directory / "cell.json";
-  if (!fs::exists(file) || is_of(directory, settings)) return std::nullopt;
+  if (!fs::exists(file) || matches(directory, settings)) return std::nullopt;
   Json other = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
   return other.is_object() ? other : Json::object();
 }

@@ -114,7 +114,7 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
     if (stop_ && stop_()) throw Interrupted("");
     latest_ = key;
   }
-  const auto* misled = dynamic_cast<const MisledModel*>(target_.model.get());
+  const auto* misled = dynamic_cast<const WrongGradientModel*>(target_.model.get());
   target_.modes = cell.modes.centers.defined() || !misled ? cell.modes : misled->modes();
   return target_;
 }

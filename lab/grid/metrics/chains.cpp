@@ -26,9 +26,8 @@ double relative_error(const torch::Tensor& per_chain, int64_t group) {
 auto ess_per(const char* something) {
   return [key = fmt::format("per_{}", something)](const CellRun& run) -> Estimate {
     const double value = number_of(run.summary["ess"][key]);
-    return {value, value == 0
-                       ? 0
-                       : value * relative_error(legacy_ess(run.recorder.statistic()), run.group)};
+    return {value,
+            value == 0 ? 0 : value * relative_error(tfp_ess(run.recorder.statistic()), run.group)};
   };
 }
 

@@ -43,7 +43,7 @@ std::function<Model()> instance(const std::string& text) {
 // Returns the FLOPs per step and chain, as `isinglass bench` counts them.
 double flops_of(const EnergyModel& model, const Sampler& sampler) {
   const FlopCounts flops = model.flops();
-  if (!sampler.proposes() || sampler.needs() == Needs::kDifferences) return 0;
+  if (!sampler.is_metropolis() || sampler.needs() == Needs::kDifferences) return 0;
   return sampler.needs() == Needs::kGradient ? flops.state_gradient : flops.energy;
 }
 

@@ -50,7 +50,7 @@ TEST(JumpSearch, FindsAPeakOnAndOffTheRidge) {
       const auto jump = peak_at(sigma, alpha, 1);
       const JumpSearch search = searched({0.1, 0.5}, 1500, jump, noise);
       EXPECT_GT(jump(search.best()), noise > 0 ? 0.9 : 0.95);
-      EXPECT_TRUE(search.settled());
+      EXPECT_TRUE(search.converged());
     }
   }
 }
@@ -82,7 +82,7 @@ TEST(JumpSearch, KeepsItsStartWithoutARound) {
   JumpSearch search({0.1, 0.5});
   for (int t = 1; t < JumpSearch::kSteps; ++t) search.record(number(1), number(1));
   EXPECT_EQ(search.rounds(), 0);
-  EXPECT_FALSE(search.settled());
+  EXPECT_FALSE(search.converged());
   EXPECT_EQ(search.best(), (Values{0.1, 0.5}));
 }
 
@@ -92,7 +92,7 @@ TEST(JumpSearch, HasNotSettledOnTheWay) {
   const JumpSearch search = searched({0.1, 0.5}, 2 * JumpSearch::kSteps, jump);
   EXPECT_GT(search.rounds(), 0);
   EXPECT_LT(jump(search.best()), 0.5);
-  EXPECT_FALSE(search.settled());
+  EXPECT_FALSE(search.converged());
 }
 
 // The first arm is the middle, so that the search tries exactly the start first.

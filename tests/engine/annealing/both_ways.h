@@ -26,7 +26,7 @@ inline void expect_held(const AisResult& result, double exact) {
   EXPECT_GT(reverse.log_z_bidirectional_se, 0);
   EXPECT_LT(reverse.log_z_bidirectional_se, 0.2);
   EXPECT_NEAR(reverse.log_z_bidirectional, exact, 4 * reverse.log_z_bidirectional_se);
-  EXPECT_TRUE(verdict_on(result.evidence()).closed) << verdict_on(result.evidence()).reason;
+  EXPECT_TRUE(verdict_on(result.diagnostics()).closed) << verdict_on(result.diagnostics()).reason;
 }
 
 inline void expect_same(const AisResult& a, const AisResult& b) {

@@ -109,8 +109,8 @@ TEST_P(CoolingOf, ARunCoolsInBurnInAndObserversSeeTheModelsEnergy) {
   ChainState state = sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
   StepParams params = sampler->params(3, torch::kCPU);
   EnergiesSeen energies;
-  run(cooling.model(), *sampler, state, params,
-      {.burn_in = kSteps, .steps = 3, .transition = &cooling}, {&energies});
+  run(cooling.model(), *sampler, state, params, {.burn_in = kSteps, .steps = 3, .hook = &cooling},
+      {&energies});
   EXPECT_EQ(energies.seen, kSteps + 3 + 3);
   Evaluation plain;
   target->evaluate_energy(state.x, plain);
@@ -121,7 +121,7 @@ TEST_P(CoolingOf, OneStepIsAtTheLastTemperature) {
   Cooling cooling(*target, kTemperatures, /*steps=*/1, torch::kCPU);
   const auto sampler = make_sampler("pafs", {}, cooling.model());
   ChainState state = sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
-  EXPECT_EQ(cool(cooling, 0, *sampler, state), Transition::kForever);
+  EXPECT_EQ(cool(cooling, 0, *sampler, state), StepHook::kForever);
   EXPECT_EQ(cooling.temperature(), kTemperatures.last);
   Evaluation plain;
   target->evaluate_energy(state.x, plain);
@@ -140,8 +140,8 @@ TEST(CoolingGpu, LatticesCool) {
     ChainState state = sampler->init(cooling.model(), states_of(kTable).to(torch::kCUDA),
                                      torch::arange(1 << kSites));
     StepParams params = sampler->params(3, torch::kCUDA);
-    run(cooling.model(), *sampler, state, params,
-        {.burn_in = kSteps, .steps = 3, .transition = &cooling}, {});
+    run(cooling.model(), *sampler, state, params, {.burn_in = kSteps, .steps = 3, .hook = &cooling},
+        {});
     const torch::Tensor u = ising()->energy(state.x.cpu());
     EXPECT_TRUE(torch::allclose(state.current.energy.cpu(), u / kTemperatures.last, 1e-10));
   }
@@ -186,7 +186,7 @@ TEST(Cooling, IsAskedAgainWhenTheTemperatureChanges) {
     cool(steady, t, *sampler, state);
     if (t == next) {
       const int64_t still = cool(asked, t, *sampler, state);
-      next = still == Transition::kForever ? kMany : t + still;
+      next = still == StepHook::kForever ? kMany : t + still;
       ++changes;
     }
     EXPECT_EQ(asked.temperature(), steady.temperature()) << t;
@@ -230,8 +230,8 @@ TEST(BestSolution, IsTheSameOfStepsTogether) {
   write_file(scratch / "star.txt", "0 1\n0 2\n0 3\n0 4\n0 5\n5 6\n6 7\n7 8\n");
   const auto model = load_model("mis", {.weights = scratch / "star.txt", .penalty = 0.3});
   auto& problem = dynamic_cast<GraphProblem&>(*model);
-  BestSolution single(problem, Ranks::alone(), 1), some(problem, Ranks::alone(), 7),
-      all(problem, Ranks::alone(), 64);
+  BestSolution single(problem, Ranks::single_process(), 1),
+      some(problem, Ranks::single_process(), 7), all(problem, Ranks::single_process(), 64);
   auto generator = at::make_generator<at::CPUGeneratorImpl>(2);
   ChainState state;
   state.chain_ids = torch::arange(3, 8);

@@ -110,7 +110,7 @@ TEST(ReverseIsing, ChainsThatDoNotMixLeaveItOpen) {
       {.chains = 40, .temperatures = 300, .seed = 3, .reverse = ReverseStart{.longest = 1024}});
   EXPECT_EQ(result.reverse->equilibrium_steps, 1024);
   EXPECT_GT(result.reverse->rhat, kLargestRhat);
-  EXPECT_NE(verdict_on(result.evidence()).reason.find("R-hat"), std::string::npos);
+  EXPECT_NE(verdict_on(result.diagnostics()).reason.find("R-hat"), std::string::npos);
 }
 
 // Starts from exact draws, on either path.

@@ -234,7 +234,7 @@ TEST(Tempered, ALatticeOfOneBetaIsALattice) {
     Evaluation out;
     cooled.evaluate(x, out);
     expect_close(out.energy, beta * model->energy(x), 1e-12);
-    cooled.settle(x, out);
+    cooled.flush_energy(x, out);
     expect_close(out.untempered(), model->energy(x), 1e-12);
   }
   const Factorised start = start_of(*model);

@@ -9,10 +9,10 @@ namespace isinglass {
 namespace {
 
 // Returns the diagnostics of 50 chains; closed by default.
-Evidence evidence(double bracket = 0.5, double ess = 20, double ess_reverse = 20,
-                  double rhat = 1.01,
-                  double round_trips = std::numeric_limits<double>::infinity()) {
-  return {-100, ess, 50, Evidence::Reverse{-100 + bracket, ess_reverse, rhat, round_trips}};
+LogZDiagnostics diagnostics(double bracket = 0.5, double ess = 20, double ess_reverse = 20,
+                            double rhat = 1.01,
+                            double round_trips = std::numeric_limits<double>::infinity()) {
+  return {-100, ess, 50, LogZDiagnostics::Reverse{-100 + bracket, ess_reverse, rhat, round_trips}};
 }
 
 template <class Of>
@@ -32,39 +32,39 @@ void expect_closed(const Of& of, double largest = kLargestBracket) {
 }
 
 TEST(Verdict, ClosedUpToItsLimits) {
-  expect_closed(evidence());
-  expect_closed(evidence(1));
-  expect_closed(evidence(-1));
-  expect_closed(evidence(2.5), 2.5);
-  expect_closed(evidence(0, 10, 10, std::nextafter(1.05, 0)));
-  expect_closed(evidence(0, 20, 20, 1.01, 10));
+  expect_closed(diagnostics());
+  expect_closed(diagnostics(1));
+  expect_closed(diagnostics(-1));
+  expect_closed(diagnostics(2.5), 2.5);
+  expect_closed(diagnostics(0, 10, 10, std::nextafter(1.05, 0)));
+  expect_closed(diagnostics(0, 20, 20, 1.01, 10));
 }
 
 TEST(Verdict, OpenBeyondEachOfThem) {
-  expect_open(evidence(1.01), "bracket 1.0 nats");
-  expect_open(evidence(0.5), "bracket 0.5 nats", 0.25);
-  expect_open(evidence(-1.2), "forward and reverse cross by 1.2 nats");
-  expect_open(evidence(0, 9.94), "weight ESS 9.9 of 50");
-  expect_open(evidence(0, 20, 1.44), "reverse weight ESS 1.4 of 50");
-  expect_open(evidence(0, 20, 20, 1.05), "R-hat 1.050 of the reverse start");
-  expect_open(evidence(0, 20, 20, 1.01, 9), "9 round trips of the reverse start");
+  expect_open(diagnostics(1.01), "bracket 1.0 nats");
+  expect_open(diagnostics(0.5), "bracket 0.5 nats", 0.25);
+  expect_open(diagnostics(-1.2), "forward and reverse cross by 1.2 nats");
+  expect_open(diagnostics(0, 9.94), "weight ESS 9.9 of 50");
+  expect_open(diagnostics(0, 20, 1.44), "reverse weight ESS 1.4 of 50");
+  expect_open(diagnostics(0, 20, 20, 1.05), "R-hat 1.050 of the reverse start");
+  expect_open(diagnostics(0, 20, 20, 1.01, 9), "9 round trips of the reverse start");
   expect_open(
-      evidence(4, 2, 3, 1.6),
+      diagnostics(4, 2, 3, 1.6),
       "bracket 4.0 nats; weight ESS 2.0 of 50; reverse weight ESS 3.0 of 50; R-hat 1.600 of "
       "the reverse start");
 }
 
 TEST(Verdict, OpenWhereSomethingIsNotKnown) {
-  expect_open(Evidence{-100, 20, 50}, "forward annealing alone");
-  expect_open(Evidence{-100, 1.44, 50}, "weight ESS 1.4 of 50; forward annealing alone");
-  expect_open(evidence(std::nan("")), "no bracket");
-  expect_open(evidence(0, std::nan("")), "weight ESS nan of 50");
-  expect_open(evidence(0, 20, 20, std::nan("")), "R-hat of the reverse start is not known");
+  expect_open(LogZDiagnostics{-100, 20, 50}, "forward annealing alone");
+  expect_open(LogZDiagnostics{-100, 1.44, 50}, "weight ESS 1.4 of 50; forward annealing alone");
+  expect_open(diagnostics(std::nan("")), "no bracket");
+  expect_open(diagnostics(0, std::nan("")), "weight ESS nan of 50");
+  expect_open(diagnostics(0, 20, 20, std::nan("")), "R-hat of the reverse start is not known");
 }
 
 // Returns the diagnostics of ensembles; closed by default.
-TemperedEvidence tempered(double bracket = 0.5, double error = 0.1, double round_trips = 30,
-                          double rhat = 1.01) {
+TemperedLogZDiagnostics tempered(double bracket = 0.5, double error = 0.1, double round_trips = 30,
+                                 double rhat = 1.01) {
   return {-100, -100 + bracket, error, round_trips, rhat};
 }
 
@@ -88,8 +88,8 @@ TEST(Verdict, OfEnsembles) {
 
 TEST(Verdict, GoesWithEveryLikelihood) {
   const LikelihoodBounds forward{-95.21}, both{-95.21, -99.84, -97.5};
-  const BracketVerdict alone = verdict_on(Evidence{-100, 1.44, 50});
-  const BracketVerdict few = verdict_on(evidence(0.5, 1.44)), closed = verdict_on(evidence());
+  const BracketVerdict alone = verdict_on(LogZDiagnostics{-100, 1.44, 50});
+  const BracketVerdict few = verdict_on(diagnostics(0.5, 1.44)), closed = verdict_on(diagnostics());
   EXPECT_EQ(likelihood_text(forward, alone),
             "-95.2 nats (open: weight ESS 1.4 of 50; forward annealing alone)");
   EXPECT_EQ(likelihood_text(both, few),

@@ -41,7 +41,7 @@ torch::Tensor ar1(int64_t n, int64_t chains, double rho) {
 TEST(LegacyEss, EqualsTheDefinition) {
   for (const double rho : {0.0, 0.6, 0.95}) {
     const torch::Tensor x = ar1(400, 3, rho);
-    const torch::Tensor ess = legacy_ess(x);
+    const torch::Tensor ess = tfp_ess(x);
     for (int64_t c = 0; c < 3; ++c) {
       const torch::Tensor column = x.select(1, c).contiguous();
       const std::vector<double> values(column.data_ptr<double>(), column.data_ptr<double>() + 400);
@@ -53,7 +53,7 @@ TEST(LegacyEss, EqualsTheDefinition) {
 TEST(LegacyEss, AgreesWithTheoryOnAr1) {
   const int64_t n = 20000, chains = 16;
   for (const double rho : {0.5, 0.9}) {
-    const DiagnosticSummary summary = summarise(legacy_ess(ar1(n, chains, rho)));
+    const DiagnosticSummary summary = summarise(tfp_ess(ar1(n, chains, rho)));
     const double theory = static_cast<double>(n) * (1 - rho) / (1 + rho);
     EXPECT_NEAR(summary.mean, theory, 4 * summary.std / std::sqrt(16.0) + 0.03 * theory);
   }
@@ -63,25 +63,25 @@ TEST(LegacyEss, IsUndefinedRatherThanPlausible) {
   torch::Tensor x = ar1(100, 4, 0.5);
   x.select(1, 1).fill_(3.0);
   x[50][2] = INFINITY;
-  const torch::Tensor ess = legacy_ess(x);
+  const torch::Tensor ess = tfp_ess(x);
   EXPECT_TRUE(std::isfinite(ess[0].item<double>()));
   EXPECT_EQ(ess[1].item<double>(), 0);  // stuck, while others move
   EXPECT_TRUE(std::isnan(ess[2].item<double>()));
   EXPECT_EQ(summarise(ess).undefined, 1);
   EXPECT_EQ(summarise(ess).stuck, 1);
-  EXPECT_TRUE(std::isnan(legacy_ess(x.slice(0, 0, 3))[0].item<double>()));
-  EXPECT_TRUE(std::isnan(summarise(legacy_ess(torch::zeros({10, 2}))).mean));
+  EXPECT_TRUE(std::isnan(tfp_ess(x.slice(0, 0, 3))[0].item<double>()));
+  EXPECT_TRUE(std::isnan(summarise(tfp_ess(torch::zeros({10, 2}))).mean));
 }
 
 // Nine of ten chains are stuck, each in another state: the ESS is a tenth of the moving chain's.
 TEST(LegacyEss, CountsStuckChainsAsNothing) {
   torch::Tensor x = torch::arange(10, torch::kFloat64).expand({200, 10}).clone();
   x.select(1, 3).copy_(ar1(200, 1, 0.5).flatten());
-  const DiagnosticSummary summary = summarise(legacy_ess(x));
+  const DiagnosticSummary summary = summarise(tfp_ess(x));
   EXPECT_EQ(summary.stuck, 9);
   EXPECT_EQ(summary.undefined, 0);
-  EXPECT_DOUBLE_EQ(10 * summary.mean, legacy_ess(x)[3].item<double>());
-  EXPECT_EQ(summarise(legacy_ess(torch::arange(4).expand({20, 4}))).stuck, 4);
+  EXPECT_DOUBLE_EQ(10 * summary.mean, tfp_ess(x)[3].item<double>());
+  EXPECT_EQ(summarise(tfp_ess(torch::arange(4).expand({20, 4}))).stuck, 4);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ class RecordedEnergy : public testing::TestWithParam<ModelSample> {
     StepParams params = sampler.params(5, torch::kCPU);
     const RunPlan plan{.burn_in = 50, .steps = kSteps};
     Recorder recorder({kSteps, kChains, model.space().sites, state.x.scalar_type()}, {},
-                      /*keep_samples=*/true, {}, Ranks::alone(), {&model, 64});
+                      /*keep_samples=*/true, {}, Ranks::single_process(), {&model, 64});
     run(model, sampler, state, params, plan, {&recorder});
     const torch::Tensor draws = recorder.samples();
     const torch::Tensor exact = model.energy(draws.flatten(0, 1)).detach().view({kSteps, kChains});

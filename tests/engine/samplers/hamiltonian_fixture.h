@@ -90,7 +90,7 @@ struct Deviation {
 // effective sample size, or the variance of the chains' means if that is larger, because chains
 // that hardly move have no ESS.
 inline double standard_errors(const torch::Tensor& series, double expected) {
-  const double by_ess = (series.var(0) / legacy_ess(series)).nanmean().item<double>();
+  const double by_ess = (series.var(0) / tfp_ess(series)).nanmean().item<double>();
   const double by_spread = series.mean(0).var().item<double>();
   const double variance = std::max(by_ess, by_spread) / static_cast<double>(series.size(1));
   return std::abs(series.mean().item<double>() - expected) / std::sqrt(variance);

@@ -162,7 +162,7 @@ TEST_P(SamplerContract, RestartsAsItStarts) {
     for (int64_t t = 0; t < kSteps; ++t) sampler.step(*model, again.state, again.params);
     const torch::Tensor states = again.state.x;
     const Evaluation before = again.state.current;
-    sampler.restart(*model, again.state, y, torch::arange(5, 5 + kChains));
+    sampler.reset(*model, again.state, y, torch::arange(5, 5 + kChains));
     again.params.rng.copy_(fresh.params.rng);
     const auto info = sampler.steps(*model, again.state, again.params, 3);
     int64_t evaluations = 0;
@@ -184,7 +184,7 @@ TEST_P(SamplerContract, RestartsAsManyChains) {
     Run run = start(sampler, x);
     const torch::Tensor before = run.state.x.clone(), ids = torch::arange(kChains);
     const auto restart = [&](int64_t states, int64_t numbers) {
-      sampler.restart(*model, run.state, x.narrow(0, 0, states), ids.narrow(0, 0, numbers));
+      sampler.reset(*model, run.state, x.narrow(0, 0, states), ids.narrow(0, 0, numbers));
     };
     EXPECT_THROW(restart(1, kChains), Error);  // one chain would otherwise fill all of them
     EXPECT_THROW(restart(kChains, 1), Error);

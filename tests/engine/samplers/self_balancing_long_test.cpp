@@ -64,7 +64,7 @@ Estimate ess_per_step(EnergyModel& model, const std::string& name, const Sampler
   SumOfSpins observer;
   const RunPlan plan{.burn_in = kBurnIn, .steps = kSteps};
   run(model, *sampler, state, params, plan, {&observer});
-  const auto per_chain = summarise(legacy_ess(torch::stack(observer.sums)));
+  const auto per_chain = summarise(tfp_ess(torch::stack(observer.sums)));
   const Estimate ess{per_chain.mean / kSteps,
                      per_chain.std / std::sqrt(static_cast<double>(kChains)) / kSteps};
   fmt::print("{} g {}: ESS per step {:.5f} ± {:.5f}, acceptance {:.3f}\n", name,

@@ -118,7 +118,7 @@ TEST_P(SelfBalancingExactness, TrainingFollowsTheGradientOfTheObjective) {
   };
   std::vector<Drawn> draws;
   for (int64_t c = 0; c < chains; ++c) {
-    const Draws numbers{99, static_cast<uint32_t>(c), 0};
+    const PhiloxStream numbers{99, static_cast<uint32_t>(c), 0};
     const int s = static_cast<int>(c / (chains / 16));
     const State& from = target.table.states[s];
     draws.push_back({s, site_at(from, numbers.uniform(Purpose::kSite, 0)),

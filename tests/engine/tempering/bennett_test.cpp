@@ -21,7 +21,7 @@ torch::Generator generator(uint64_t seed) {
 }
 
 // Returns the differences of U_β = U_0 + β V between neighbouring rungs, for draws of V [S, C, R].
-torch::Tensor rises(const torch::Tensor& v, const std::vector<double>& betas) {
+torch::Tensor delta_u(const torch::Tensor& v, const std::vector<double>& betas) {
   const auto pairs = static_cast<int64_t>(betas.size()) - 1;
   const torch::Tensor step = torch::tensor(betas, torch::kFloat64).diff();
   return torch::stack({step * v.slice(2, 0, pairs), step * v.slice(2, 1)}, 3);
@@ -36,7 +36,7 @@ TEST(Bennett, TwoGaussians) {
   const torch::Tensor upper = v(torch::randn({20000}, generator(2), real) + m);
   const auto log_z = [&](double constant) {
     const torch::Tensor rungs = torch::stack({lower + constant, upper + constant}, 1);
-    return log_z_of_rungs(rises(rungs.view({20000, 1, 2}), {0, 1}), 2);
+    return log_z_of_rungs(delta_u(rungs.view({20000, 1, 2}), {0, 1}), 2);
   };
   const LogZ alone = log_z(0);
   // A constant in V is subtracted exactly.
@@ -68,7 +68,7 @@ TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
       for (int64_t i = 0; i < 3; ++i) {
         v.select(2, i) = (x.select(2, i) / std::sqrt(1 + betas[i])).square() / 2;
       }
-      const LogZ estimate = log_z_of_rungs(rises(v, betas), 0);
+      const LogZ estimate = log_z_of_rungs(delta_u(v, betas), 0);
       standardised.push_back((estimate.value + 0.5 * std::log(2.0)) / estimate.standard_error);
     }
     const double deviation = torch::tensor(standardised, torch::kFloat64).std().item<double>();

@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(All, TemperedExactness, testing::ValuesIn(temperable_sa
 // The mistake: the reverse proposal of a chain has the scale of another rung.
 class ForgetfulJump : public Sampler {
  public:
-  explicit ForgetfulJump(bool forgets) : forgets_(forgets) { describe("forgetful", {}); }
+  explicit ForgetfulJump(bool forgets) : forgets_(forgets) { set_identity("forgetful", {}); }
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override {
     const JumpRule rule = JumpRule::kInterpolation;
     Workspace& w = state.workspace;

@@ -119,12 +119,12 @@ TEST(ForbiddenStates, TemperingWeighsThemNothing) {
 
 TEST(ForbiddenStates, BennettTakesThemAsWeightsOfZero) {
   auto generator = at::make_generator<at::CPUGeneratorImpl>(1);
-  Tensor rises = torch::randn({50, 8, 1, 2}, generator, torch::kFloat64);
-  rises[3][2][0][0] = INFINITY;
-  rises[4][1][0][1] = -INFINITY;
-  EXPECT_TRUE(std::isfinite(log_z_of_rungs(rises, 0).value));
+  Tensor delta_u = torch::randn({50, 8, 1, 2}, generator, torch::kFloat64);
+  delta_u[3][2][0][0] = INFINITY;
+  delta_u[4][1][0][1] = -INFINITY;
+  EXPECT_TRUE(std::isfinite(log_z_of_rungs(delta_u, 0).value));
   for (const auto& [end, value] : {std::pair(0, -INFINITY), {1, INFINITY}, {0, NAN}, {1, NAN}}) {
-    Tensor wrong = rises.clone();
+    Tensor wrong = delta_u.clone();
     wrong[5][5][0][end] = value;
     EXPECT_TRUE(std::isnan(log_z_of_rungs(wrong, 0).value));
   }

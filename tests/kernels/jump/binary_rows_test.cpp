@@ -26,7 +26,7 @@ TEST(BinaryRows, FlipsEqualSingleSites) {
     const auto rule = static_cast<JumpRule>(n % 4);
     const BinaryJumpParameters time({1, sites, 2, false, rule, static_cast<Balancing>(n / 4 % 4)},
                                     .7);
-    const Draws draws{77, 3, static_cast<uint32_t>(n)};
+    const PhiloxStream draws{77, 3, static_cast<uint32_t>(n)};
     const double q = cpu::draw_flips(time, gradient.data(), x.data(), draws, sites, y.data());
     double log_q = 0;
     for (int64_t i = 0; i < sites; ++i) {

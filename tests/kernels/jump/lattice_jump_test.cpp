@@ -81,7 +81,7 @@ Jumped without(const Graph& graph, const JumpShape& shape, double scale) {
       const uint8_t* to = y.data() + c * graph.sites;
       const double proposed = Jumped::energy_of(graph, to);
       const ProposalScores scores{&run.energy[c], &proposed, &forward[c], &backward[c]};
-      const Draws draws = step_draws(rng, run.ids[c], 0);
+      const PhiloxStream draws = step_draws(rng, run.ids[c], 0);
       const Verdict verdict = metropolis(scores, 0, draws.uniform(Purpose::kAccept));
       int64_t hops = 0;
       for (int64_t i = 0; verdict.accept && i < graph.sites; ++i) hops += from[i] != to[i];

@@ -167,7 +167,7 @@ TEST(NeighbourhoodTable, SweepsAreThoseWithoutATable) {
 TEST(NeighbourhoodTable, OtherWordsDecideWhereTheFirstDoesNot) {
   const Graph graph(150, 0.5, 7);
   Found found(graph);
-  const Draws draws{77, 3, 4};  // the draws that sweep() uses
+  const PhiloxStream draws{77, 3, 4};  // the draws that sweep() uses
   for (int64_t rank = 0; rank < graph.sites; ++rank) {
     for (int neighbourhood = 0; neighbourhood < 16; ++neighbourhood) {
       found.threshold_word[graph.coloured[rank] * 16 + neighbourhood] =

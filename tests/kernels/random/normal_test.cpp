@@ -12,7 +12,7 @@
 namespace isinglass {
 namespace {
 
-constexpr Draws kDraws{99, 3, 4};
+constexpr PhiloxStream kDraws{99, 3, 4};
 
 TEST(NormalCalls, CoverEverySiteOnce) {
   for (const int64_t sites : {1, 2, 8, 9, 16, 17, 300}) {

@@ -62,7 +62,7 @@ TEST(Philox, NoTwoUsesShareACounter) {
     for (uint32_t chain = 0; chain < 4; ++chain) {
       for (uint32_t step = 0; step < 4; ++step) {
         for (uint32_t position = 0; position < 4; ++position, ++count) {
-          draws.insert(Draws{99, chain, step}.uniform(purpose, position));
+          draws.insert(PhiloxStream{99, chain, step}.uniform(purpose, position));
         }
       }
     }
@@ -73,7 +73,7 @@ TEST(Philox, NoTwoUsesShareACounter) {
 // Four numbers a call, no number twice.
 TEST(Philox, SitesHaveNumbersOfTheirOwn) {
   constexpr uint32_t kSites = 1000;
-  const Draws draws{99, 1, 2};
+  const PhiloxStream draws{99, 1, 2};
   std::set<double> seen;
   for (uint32_t i = 0; i < kSites; ++i)
     seen.insert(draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest, i));
@@ -106,7 +106,8 @@ TEST(Philox, ManyCountersAtOnce) {
 TEST(Philox, IntegersBelowAreUniform) {
   constexpr int kBins = 7, kDraws = 70000;
   std::map<uint32_t, int> counts;
-  for (uint32_t i = 0; i < kDraws; ++i) ++counts[Draws{1, i, 0}.below(kBins, Purpose::kSite)];
+  for (uint32_t i = 0; i < kDraws; ++i)
+    ++counts[PhiloxStream{1, i, 0}.below(kBins, Purpose::kSite)];
   double chi_square = 0;
   for (uint32_t b = 0; b < kBins; ++b) {
     const double expected = static_cast<double>(kDraws) / kBins;

@@ -20,7 +20,7 @@ class EssMetric : public testing::Test {
       state.current.energy = energy[draw];
       recorder.on_draw(draw, state);
     }
-    const DiagnosticSummary ess = summarise(legacy_ess(recorder.statistic()));
+    const DiagnosticSummary ess = summarise(tfp_ess(recorder.statistic()));
     const nlohmann::ordered_json summary = {
         {"chains", kChains},
         {"ess", {{"mean", ess.mean}, {"std", ess.std}, {"per_step", ess.mean / kDraws}}}};
@@ -44,7 +44,7 @@ class EssMetric : public testing::Test {
 TEST_F(EssMetric, StuckChainsCountAsNothing) {
   torch::Tensor energy = torch::arange(kChains, torch::kFloat64).expand({kDraws, kChains}).clone();
   energy.select(1, 7).copy_(noise_.select(1, 7));
-  const double own = legacy_ess(noise_.narrow(1, 7, 1))[0].item<double>();
+  const double own = tfp_ess(noise_.narrow(1, 7, 1))[0].item<double>();
   const Estimate ess = measure(energy, 1);
   EXPECT_NEAR(ess.value, own / kChains / kDraws, 1e-12);
   EXPECT_NEAR(ess.error, ess.value, 1e-12);  // one value and eleven zeros
@@ -56,7 +56,7 @@ TEST_F(EssMetric, TheErrorIsOfGroups) {
   torch::Tensor groups = noise_.narrow(1, 0, 3).clone();
   groups.select(1, 1).copy_(noise_.select(1, 1).cumsum(0));  // so that their ESS differ
   const torch::Tensor energy = groups.repeat_interleave(4, 1);
-  const torch::Tensor ess = legacy_ess(groups) / kDraws;
+  const torch::Tensor ess = tfp_ess(groups) / kDraws;
   const Estimate coupled = measure(energy, 4);
   EXPECT_NEAR(coupled.value, ess.mean().item<double>(), 1e-12);
   EXPECT_NEAR(coupled.error, ess.std().item<double>() / std::sqrt(3.0), 1e-12);

@@ -30,14 +30,14 @@ TEST(Grid, HandsOutItsCellsOneByOne) {
     std::vector<int64_t> own;
     GridHooks hooks;
     hooks.next = [&] {
-      while (!ranks.leads() && counter == 0) std::this_thread::yield();  // rank 0 is the first
+      while (!ranks.is_rank0() && counter == 0) std::this_thread::yield();  // rank 0 is the first
       return counter++;
     };
     hooks.on_cell = [&](int64_t cell, const std::string&) {
       own.push_back(cell);
       ++done;
       const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-      while (ranks.leads() && done < 6 && std::chrono::steady_clock::now() < end) {
+      while (ranks.is_rank0() && done < 6 && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     };

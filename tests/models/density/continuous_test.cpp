@@ -2,7 +2,7 @@
 // gradients, scripts.
 #include <gtest/gtest.h>
 
-#include "models/combined/other_gradient.h"
+#include "models/combined/gradient_override.h"
 #include "models/density/gaussian.h"
 #include "models/density/gaussian_mixture.h"
 #include "models/registry.h"
@@ -137,25 +137,25 @@ TEST(Product, NeedsTwoContinuousFactorsOfOneSize) {
   EXPECT_NO_THROW(load_model("product", {.factors = {four, four, four}}));
 }
 
-TEST(OtherGradient, IsTheEnergyOfOneAndTheGradientOfTheOther) {
+TEST(GradientOverride, IsTheEnergyOfOneAndTheGradientOfTheOther) {
   const auto energy = load_sample(sample_of("gaussian"));
   const auto gradient = load_sample(sample_of("gaussian_mixture"));
-  OtherGradientModel both(energy, gradient);
+  GradientOverrideModel both(energy, gradient);
   const torch::Tensor x = some_states(energy->space(), 9);
   const EnergyGrad found = both.energy_and_grad(x);
   EXPECT_TRUE(torch::equal(found.energy, energy->energy_and_grad(x).energy));
   EXPECT_TRUE(torch::equal(found.gradient, gradient->energy_and_grad(x).gradient));
   EXPECT_EQ(both.kind_name(), "gaussian");
-  EXPECT_ERROR(OtherGradientModel(energy, load_sample(sample_of("gaussian_diagonal"))),
+  EXPECT_ERROR(GradientOverrideModel(energy, load_sample(sample_of("gaussian_diagonal"))),
                "it has 5 sites, and model gaussian has 4");
   const Scratch scratch;
   write_named_tensors(scratch / "u.pt", {{"u", torch::ones({})}});
-  EXPECT_ERROR(
-      OtherGradientModel(energy, load_model("parity", {.weights = scratch / "u.pt", .sites = 4})),
-      "has no gradient");
+  EXPECT_ERROR(GradientOverrideModel(
+                   energy, load_model("parity", {.weights = scratch / "u.pt", .sites = 4})),
+               "has no gradient");
   write_named_tensors(scratch / "theta.pt", {{"theta", torch::ones({4})}});
   EXPECT_ERROR(
-      OtherGradientModel(energy, load_model("bernoulli", {.weights = scratch / "theta.pt"})),
+      GradientOverrideModel(energy, load_model("bernoulli", {.weights = scratch / "theta.pt"})),
       "not of the kind");
 }
 

@@ -147,7 +147,7 @@ __global__ void random_bits(uint64_t seed, uint32_t* out, bool first_lane_only) 
   if (first_lane_only && threadIdx.x % 32 > 0) return;
   const uint32_t site = threadIdx.x;
   for (uint32_t t = 0; t < 3; ++t) {
-    out[t * 64 + site] = Draws{seed, 0, t}.site_word(Purpose::kSiteValue, site);
+    out[t * 64 + site] = PhiloxStream{seed, 0, t}.site_word(Purpose::kSiteValue, site);
   }
   out[site] ^= philox4x32(seed, 1, 1, 1, site).word[0];
 }

@@ -21,7 +21,7 @@ void advance(PcdObjective& objective, EnergyModel& model, int64_t iteration) {
 }
 
 torch::Tensor fresh_of(const PcdObjective& objective) {
-  return objective.carried().at(0).second;
+  return objective.saved_state().at(0).second;
 }
 
 // Two chains from noise with a burn-in of six iterations, which ends at t = 0 and 3 (mod 6), once
@@ -74,17 +74,17 @@ TEST(FreshChains, BeginAnewWhereACheckpointHasNone) {
                                           100, torch::kCPU);
   };
   const auto same = [](const Objective& a, const Objective& b) {
-    const NamedTensors first = a.carried(), second = b.carried();
+    const NamedTensors first = a.saved_state(), second = b.saved_state();
     return std::equal(
         first.begin(), first.begin() + 3, second.begin(), second.begin() + 3,
         [](const auto& x, const auto& y) { return torch::equal(x.second, y.second); });
   };
   const auto none = objective(0), three = objective(3), begun = objective(2), now = objective(2);
-  ASSERT_EQ(begun->carried().size(), 3 + 1);  // and which slots were visited
+  ASSERT_EQ(begun->saved_state().size(), 3 + 1);  // and which slots were visited
   for (const auto* other : {&none, &three}) {
     for (int64_t t = 1; t <= 20; ++t) advance(*now, model, t);
     ASSERT_FALSE(same(*now, *begun));
-    now->take((*other)->carried(), "checkpoint.pt");
+    now->load_state((*other)->saved_state(), "checkpoint.pt");
     EXPECT_TRUE(same(*now, *begun));
   }
 }

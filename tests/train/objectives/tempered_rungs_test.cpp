@@ -29,7 +29,7 @@ TEST(TemperedRungs, ChainsHaveTheirDistributions) {
   for (int64_t t = 1; t <= kBatches * kEach; ++t) {
     objective.advance_chains(model, t);
     objective.keep_chains();
-    const torch::Tensor x = torch::cat({objective.carried().at(0).second, objective.chains()});
+    const torch::Tensor x = torch::cat({objective.saved_state().at(0).second, objective.chains()});
     torch::NoGradGuard no_grad;
     sums[(t - 1) / kEach] += model.energy(x) / kEach;
     swaps += objective.loss(model, t).metrics.back().second.item<double>();

@@ -23,14 +23,14 @@ Dataset points_of(const char* source, Draw draw) {
   data.source = source;
   float* point = data.train.data_ptr<float>();
   for (int64_t i = 0; i < kPoints; ++i, point += 2) {
-    const auto [x, y] = draw(Draws{0, static_cast<uint32_t>(i), 0});
+    const auto [x, y] = draw(PhiloxStream{0, static_cast<uint32_t>(i), 0});
     point[0] = static_cast<float>(x), point[1] = static_cast<float>(y);
   }
   return data;
 }
 
 Dataset ring_points(const std::filesystem::path&) {
-  return points_of("built in: eight modes on a circle", [](const Draws& draws) {
+  return points_of("built in: eight modes on a circle", [](const PhiloxStream& draws) {
     const double angle = M_PI / 4 * draws.below(8, Purpose::kPoints, 0);
     const auto noise = [&](uint32_t i) {
       return 0.03 * standard_normal(draws, Purpose::kPoints, i);
@@ -40,7 +40,7 @@ Dataset ring_points(const std::filesystem::path&) {
 }
 
 Dataset strip_points(const std::filesystem::path&) {
-  return points_of("built in: a strip", [](const Draws& draws) {
+  return points_of("built in: a strip", [](const PhiloxStream& draws) {
     const auto uniform = [&](uint32_t i) { return 2 * draws.uniform(Purpose::kPoints, i) - 1; };
     return std::pair(0.1 * uniform(0), uniform(1));
   });

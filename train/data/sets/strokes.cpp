@@ -84,7 +84,7 @@ class ImageNumbers {
   uint32_t below(uint32_t n) { return draws_.below(n, Purpose::kStrokes, position_++); }
 
  private:
-  Draws draws_;
+  PhiloxStream draws_;
   uint32_t position_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Reads the place of a process from the environment.
-#include "engine/ranks/place.h"
+#include "engine/ranks/rank_info.h"
 
 #include <array>
 #include <charconv>
@@ -59,7 +59,7 @@ int64_t port_of(std::string_view job) {
   return kFirstPort + hash % kPorts;
 }
 
-void find_meeting_place(const Environment& environment, const Names& names, Place& place) {
+void find_meeting_place(const Environment& environment, const Names& names, RankInfo& place) {
   const auto host = text(environment, "MASTER_ADDR");
   const auto port = whole(environment, "MASTER_PORT", 1, 65535);
   const auto nodes = text(environment, "SLURM_STEP_NODELIST");
@@ -88,7 +88,7 @@ void find_meeting_place(const Environment& environment, const Names& names, Plac
 
 }  // namespace
 
-std::optional<Place> place_in_job(const Environment& environment) {
+std::optional<RankInfo> rank_info_of_job(const Environment& environment) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   for (const Names& names : kNames) {
     const auto size = whole(environment, names.size, 1, kMost);
@@ -98,13 +98,13 @@ std::optional<Place> place_in_job(const Environment& environment) {
     }
     const auto rank = whole(environment, names.rank, 0, *size - 1);
     require(rank, "{} is {}, but {} is not set", names.size, *size, names.rank);
-    Place place{.rank = *rank, .size = *size};
+    RankInfo place{.rank = *rank, .size = *size};
     place.local_rank = whole(environment, names.local_rank, 0, *size - 1).value_or(*rank);
     place.local_size =
         whole(environment, names.local_size, place.local_rank + 1, *size).value_or(*size);
     find_meeting_place(environment, names, place);
     place.agent = text(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
-    place.patience =
+    place.timeout =
         std::chrono::seconds(whole(environment, "ISINGLASS_START_TIMEOUT", 1, 86400).value_or(300));
     return place;
   }

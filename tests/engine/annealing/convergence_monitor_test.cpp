@@ -1,5 +1,5 @@
 // Tests when chains at one temperature count as equilibrated.
-#include "engine/annealing/equilibrium.h"
+#include "engine/annealing/convergence_monitor.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@ namespace {
 
 // Returns R̂ after the first check, for energies that stay constant.
 double rhat_of(const torch::Tensor& energy) {
-  EquilibriumWatch watch(energy.size(0), torch::kCPU);
-  for (int64_t step = 1; !watch.see(1, energy, Ranks::alone()); ++step) {
+  ConvergenceMonitor watch(energy.size(0), torch::kCPU);
+  for (int64_t step = 1; !watch.check(1, energy, Ranks::single_process()); ++step) {
     if (step > 10000) return -1;
   }
   return watch.rhat();
@@ -19,7 +19,7 @@ double rhat_of(const torch::Tensor& energy) {
 
 // If all relevant states have one energy, chains in them agree; chains frozen at different energies
 // do not.
-TEST(EquilibriumWatch, OneEnergyEverywhereIsAgreement) {
+TEST(ConvergenceMonitor, OneEnergyEverywhereIsAgreement) {
   EXPECT_EQ(rhat_of(torch::full({6}, -2.5, torch::kFloat64)), 1);
   EXPECT_TRUE(std::isinf(rhat_of(torch::arange(6, torch::kFloat64))));
   EXPECT_TRUE(std::isnan(rhat_of(torch::full({1}, -2.5, torch::kFloat64))));

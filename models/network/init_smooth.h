@@ -25,7 +25,7 @@ namespace isinglass {
 
 // Initialises `parameters`, which have their names in the state dict. base: frequencies [D, K], or
 // undefined. Draws from LibTorch's generator.
-void start_smoothly(torch::OrderedDict<std::string, torch::Tensor> parameters, int64_t positions,
-                    const torch::Tensor& base);
+void init_smooth(torch::OrderedDict<std::string, torch::Tensor> parameters, int64_t positions,
+                 const torch::Tensor& base);
 
 }  // namespace isinglass

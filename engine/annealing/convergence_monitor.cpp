@@ -1,5 +1,5 @@
 // Implements the monitor of equilibrium.
-#include "engine/annealing/equilibrium.h"
+#include "engine/annealing/convergence_monitor.h"
 
 #include <limits>
 
@@ -8,11 +8,11 @@
 
 namespace isinglass {
 
-EquilibriumWatch::EquilibriumWatch(int64_t chains, torch::Device device)
+ConvergenceMonitor::ConvergenceMonitor(int64_t chains, torch::Device device)
     : energies_(
           torch::zeros({kRows, chains}, torch::TensorOptions(torch::kFloat64).device(device))) {}
 
-bool EquilibriumWatch::see(int64_t steps, const torch::Tensor& energy, const Ranks& ranks) {
+bool ConvergenceMonitor::check(int64_t steps, const torch::Tensor& energy, const Ranks& ranks) {
   steps_ += steps;
   if (steps_ % every_ != 0) return false;
   energies_[rows_++].copy_(energy);
@@ -26,7 +26,7 @@ bool EquilibriumWatch::see(int64_t steps, const torch::Tensor& energy, const Ran
   return true;
 }
 
-PtDict EquilibriumWatch::saved(const Ranks& ranks) const {
+PtDict ConvergenceMonitor::saved(const Ranks& ranks) const {
   const torch::Tensor all = ranks.gather(energies_.t().contiguous()).t().contiguous();
   return {{"energies", {all.to(torch::kCPU)}},
           {"rows", {rows_}},
@@ -35,7 +35,7 @@ PtDict EquilibriumWatch::saved(const Ranks& ranks) const {
           {"rhat", {rhat_}}};
 }
 
-void EquilibriumWatch::restore(const PtDict& saved, const Share& own, torch::Device device) {
+void ConvergenceMonitor::restore(const PtDict& saved, const Shard& own, torch::Device device) {
   const PtEntries entries(saved, "the annealing checkpoint's equilibrium");
   const torch::Tensor energies = entries.tensor("energies");
   require(energies.dim() == 2 && energies.size(1) >= own.first + own.count,

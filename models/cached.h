@@ -15,7 +15,7 @@
 namespace isinglass {
 
 template <class T>
-class Derived {
+class Cached {
  public:
   // Returns the value for the present contents of `sources`. If the cached one is out of date, it
   // is computed by make() → T without gradients.

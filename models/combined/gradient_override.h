@@ -10,10 +10,10 @@
 
 namespace isinglass {
 
-class OtherGradientModel : public EnergyModel {
+class GradientOverrideModel : public EnergyModel {
  public:
   // Throws Error unless `gradient` is differentiable and has the state space of `energy`.
-  OtherGradientModel(std::shared_ptr<EnergyModel> energy, std::shared_ptr<EnergyModel> gradient);
+  GradientOverrideModel(std::shared_ptr<EnergyModel> energy, std::shared_ptr<EnergyModel> gradient);
 
   std::string kind_name() const override { return energy_->kind_name(); }
   StateSpace space() const override { return energy_->space(); }
@@ -22,7 +22,7 @@ class OtherGradientModel : public EnergyModel {
   void set_gradient_precision(GradientPrecision precision) override {
     gradient_->set_gradient_precision(precision);
   }
-  bool knows_bfloat16() const override { return gradient_->knows_bfloat16(); }
+  bool supports_bfloat16() const override { return gradient_->supports_bfloat16(); }
   torch::Tensor energy(const torch::Tensor& x) override { return energy_->energy(x); }
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;

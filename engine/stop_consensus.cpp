@@ -1,5 +1,5 @@
 // Implements the collective stop and save flags, and an error that all ranks throw together.
-#include "engine/agreement.h"
+#include "engine/stop_consensus.h"
 
 #include <algorithm>
 #include <string>
@@ -17,28 +17,28 @@ constexpr double kLeast = 1e-9;  // seconds: the shortest time that a call is ta
 
 }  // namespace
 
-Wishes Agreement::operator()(Wishes own) {
+StopFlags StopConsensus::operator()(StopFlags own) {
   if (ranks_.size() == 1) return own;
   own_.stop |= own.stop;
   own_.save |= own.save;
-  if (++calls_ < until_word_) return {};
-  const double seconds = std::chrono::duration<double>(Clock::now() - last_word_).count();
-  const Wishes granted = said_.valid() ? hear() : Wishes{};
-  said_ = ranks_.sum_meanwhile(torch::tensor(
+  if (++calls_ < until_exchange_) return {};
+  const double seconds = std::chrono::duration<double>(Clock::now() - last_exchange_).count();
+  const StopFlags granted = combined_.valid() ? exchange() : StopFlags{};
+  combined_ = ranks_.all_reduce_async(torch::tensor(
       {own_.stop ? 1.0 : 0.0, own_.save ? 1.0 : 0.0, seconds / static_cast<double>(calls_)},
       torch::kFloat64));
   calls_ = 0;
   own_ = {};
-  last_word_ = Clock::now();
+  last_exchange_ = Clock::now();
   return granted;
 }
 
-Wishes Agreement::hear() {
-  const torch::Tensor all = said_.get();
+StopFlags StopConsensus::exchange() {
+  const torch::Tensor all = combined_.get();
   const double* sums = all.const_data_ptr<double>();
   const double of_a_call = std::max(kLeast, sums[2] / static_cast<double>(ranks_.size()));
-  const double most = static_cast<double>(kGrowth * until_word_);
-  until_word_ = static_cast<int64_t>(std::clamp(kEvery / of_a_call, 1.0, most));
+  const double most = static_cast<double>(kGrowth * until_exchange_);
+  until_exchange_ = static_cast<int64_t>(std::clamp(kEvery / of_a_call, 1.0, most));
   return {sums[0] > 0, sums[1] > 0};
 }
 

@@ -1,5 +1,5 @@
 // Implements the diagnostics of persistent chains.
-#include "train/objectives/chain_signals.h"
+#include "train/objectives/chain_diagnostics.h"
 
 #include <algorithm>
 
@@ -39,7 +39,8 @@ torch::Tensor taken(NamedTensors& saved, const std::string& name) {
 
 }  // namespace
 
-ChainSignals::ChainSignals(const Dataset& data, const PcdOptions& options, torch::Device device)
+ChainDiagnostics::ChainDiagnostics(const Dataset& data, const PcdOptions& options,
+                                   torch::Device device)
     : buffer_(options.buffer), lag_(lag_of(options)) {
   if (data.validation.defined() && data.validation.size(0) > 0) {
     const int64_t images = std::min(kValidationImages, data.validation.size(0));
@@ -52,8 +53,8 @@ ChainSignals::ChainSignals(const Dataset& data, const PcdOptions& options, torch
   watched_ = torch::zeros({std::min(kWatched, options.buffer), data.train.size(1)}, bytes);
 }
 
-void ChainSignals::look(EnergyModel& model, const ReplayBuffer& buffer, const torch::Tensor& slots,
-                        int64_t iteration) {
+void ChainDiagnostics::update(EnergyModel& model, const ReplayBuffer& buffer,
+                              const torch::Tensor& slots, int64_t iteration) {
   seen_.clear();
   if (visited_.defined()) visited_.index_fill_(0, slots, 1);
   if (iteration % kEvery == 0) {
@@ -77,14 +78,14 @@ void ChainSignals::look(EnergyModel& model, const ReplayBuffer& buffer, const to
   watching_ = true;
 }
 
-NamedTensors ChainSignals::carried() const {
+NamedTensors ChainDiagnostics::saved_state() const {
   NamedTensors all;
   if (visited_.defined()) all.push_back({kVisited, visited_});
   if (watching_) all.push_back({kWatchedStates, watched_});
   return all;
 }
 
-void ChainSignals::take(NamedTensors& saved, const std::string& file) {
+void ChainDiagnostics::load_state(NamedTensors& saved, const std::string& file) {
   if (lag_ == 0) return;
   const auto restore = [&](const std::string& name, torch::Tensor& own) {
     const torch::Tensor found = taken(saved, name);

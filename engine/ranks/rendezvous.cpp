@@ -1,5 +1,5 @@
 // Implements the count of starts by tickets in the store.
-#include "engine/ranks/starts.h"
+#include "engine/ranks/rendezvous.h"
 
 #include <fmt/format.h>
 
@@ -14,23 +14,23 @@ std::string ticket(int64_t number) {
 
 }  // namespace
 
-int64_t Starts::begin() {
+int64_t Rendezvous::begin() {
   number_ = store_->add("starts", 1) - 1;
   return number_;
 }
 
-void Starts::call_up() {
+void Rendezvous::call_up() {
   for (const int64_t drawn = store_->add("tickets", 0); called_ < drawn; ++called_) {
     store_->set(ticket(called_), std::to_string(number_));
   }
 }
 
-int64_t Starts::wait(std::chrono::seconds patience) {
+int64_t Rendezvous::wait(std::chrono::seconds timeout) {
   const std::string own = ticket(store_->add("tickets", 1) - 1);
   try {
-    store_->wait({own}, patience);
+    store_->wait({own}, timeout);
   } catch (const std::exception&) {
-    fail("rank 0 has not started within {} s", patience.count());
+    fail("rank 0 has not started within {} s", timeout.count());
   }
   const std::vector<uint8_t> start = store_->get(own);
   return std::stoll(std::string(start.begin(), start.end()));

@@ -16,29 +16,29 @@
 
 namespace isinglass {
 
-struct Wishes {
+struct StopFlags {
   bool stop = false, save = false;
 };
 
-class Agreement {
+class StopConsensus {
  public:
-  explicit Agreement(const Ranks& ranks) : ranks_(ranks) {}
+  explicit StopConsensus(const Ranks& ranks) : ranks_(ranks) {}
 
   // Returns the flags that take effect now. A rank's own flags are kept until the next reduction.
-  Wishes operator()(Wishes own);
+  StopFlags operator()(StopFlags own);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   // Returns the flags that the previous reduction combined, and sets the length of the next
   // interval.
-  Wishes hear();
+  StopFlags exchange();
 
   const Ranks& ranks_;
-  Wishes own_;
-  std::future<torch::Tensor> said_;
-  int64_t calls_ = 0, until_word_ = 1;
-  Clock::time_point last_word_ = Clock::now();
+  StopFlags own_;
+  std::future<torch::Tensor> combined_;
+  int64_t calls_ = 0, until_exchange_ = 1;
+  Clock::time_point last_exchange_ = Clock::now();
 };
 
 // Runs the work on every rank; all ranks call this together, and the work must not communicate. If

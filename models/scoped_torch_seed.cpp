@@ -1,5 +1,5 @@
 // Implements the scoped seeding of LibTorch's CPU generator.
-#include "models/seeded.h"
+#include "models/scoped_torch_seed.h"
 
 namespace isinglass {
 namespace {
@@ -11,13 +11,14 @@ std::recursive_mutex& scopes() {
 
 }  // namespace
 
-Seeded::Seeded(uint64_t seed) : alone_(scopes()), generator_(at::detail::getDefaultCPUGenerator()) {
+ScopedTorchSeed::ScopedTorchSeed(uint64_t seed)
+    : alone_(scopes()), generator_(at::detail::getDefaultCPUGenerator()) {
   const std::lock_guard<std::mutex> lock(generator_.mutex());
   before_ = generator_.get_state();
   generator_.set_current_seed(seed);
 }
 
-Seeded::~Seeded() {
+ScopedTorchSeed::~ScopedTorchSeed() {
   const std::lock_guard<std::mutex> lock(generator_.mutex());
   generator_.set_state(before_);
 }

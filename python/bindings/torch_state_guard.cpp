@@ -1,5 +1,5 @@
 // Implements the guard of the process's settings and the handling of signals.
-#include "python/bindings/guest.h"
+#include "python/bindings/torch_state_guard.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
@@ -40,12 +40,12 @@ int threads_of_torch() {
 
 }  // namespace
 
-Guest::Guest()
+TorchStateGuard::TorchStateGuard()
     : autocast_cpu_(switch_off_autocast(torch::kCPU)),
       autocast_cuda_(switch_off_autocast(torch::kCUDA)),
       threads_(use_threads(threads_of_torch())) {}
 
-Guest::~Guest() {
+TorchStateGuard::~TorchStateGuard() {
   use_threads(threads_);
   if (autocast_cpu_) at::autocast::set_autocast_enabled(torch::kCPU, true);
   if (autocast_cuda_) at::autocast::set_autocast_enabled(torch::kCUDA, true);

@@ -22,7 +22,7 @@ std::shared_ptr<EnergyModel> network(int64_t channels, uint64_t seed,
                    seed);
 }
 
-TEST(SmoothStart, LevelsBesideEachOtherAreNear) {
+TEST(InitSmooth, LevelsBesideEachOtherAreNear) {
   const torch::Tensor rows = network(8, 1)->named_parameters()["proj.weight"].detach().flatten(1);
   EXPECT_NEAR(rows.square().mean().sqrt().item<double>(), 0.2, 1e-6);
   const torch::Tensor steps = rows.diff(1, 1).square().sum(0).sqrt();
@@ -57,7 +57,7 @@ Foretold foretold_by(EnergyModel& model) {
           (error.square().mean() / foretold.square().mean()).item<double>()};
 }
 
-TEST(SmoothStart, GradientsForetellASiteOfAnyWidth) {
+TEST(InitSmooth, GradientsForetellASiteOfAnyWidth) {
   for (const int64_t channels : {8, 32}) {
     for (const uint64_t seed : {1, 2, 3}) {
       SCOPED_TRACE(channels);
@@ -72,7 +72,7 @@ TEST(SmoothStart, GradientsForetellASiteOfAnyWidth) {
   }
 }
 
-TEST(SmoothStart, EnergiesOfTheBaseAreNearZero) {
+TEST(InitSmooth, EnergiesOfTheBaseAreNearZero) {
   torch::manual_seed(7);
   const torch::Tensor base = torch::softmax(3 * torch::randn({kSites, kLevels}), 1);
   const torch::Tensor x =

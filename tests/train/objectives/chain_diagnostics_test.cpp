@@ -1,5 +1,5 @@
 // The diagnostics of persistent chains, against values computed here from the chains themselves.
-#include "train/objectives/chain_signals.h"
+#include "train/objectives/chain_diagnostics.h"
 
 #include <gtest/gtest.h>
 
@@ -110,11 +110,11 @@ TEST_F(SignalsTest, GoOnWhereACheckpointHasThem) {
   for (int64_t t = 1; t <= 150; ++t) advance(*whole, t);
   const auto restored = [&](const NamedTensors& carried) {
     auto other = objective();
-    other->take(carried, "file");
+    other->load_state(carried, "file");
     other->chains().copy_(whole->chains());
     return other;
   };
-  const auto part = restored(whole->carried()), old = restored({});
+  const auto part = restored(whole->saved_state()), old = restored({});
   for (int64_t t = 151; t <= 2 * kLag; ++t) {
     const auto seen = advance(*whole, t);
     EXPECT_EQ(advance(*part, t), seen);
@@ -122,10 +122,10 @@ TEST_F(SignalsTest, GoOnWhereACheckpointHasThem) {
     rest.erase("never_visited"), rest.erase("autocorrelation");
     EXPECT_EQ(advance(*old, t), rest);
   }
-  NamedTensors damaged = whole->carried();
+  NamedTensors damaged = whole->saved_state();
   ASSERT_EQ(damaged.size(), 2u);
   damaged[0].second = torch::zeros({24}, torch::kUInt8);
-  EXPECT_ERROR(late->take(damaged, "file"), "file: the tensor 'visited' does not have");
+  EXPECT_ERROR(late->load_state(damaged, "file"), "file: the tensor 'visited' does not have");
 }
 
 // Contrastive divergence has no chains that persist.
@@ -135,7 +135,7 @@ TEST_F(SignalsTest, WithoutABufferThereAreValidationImagesAlone) {
     const auto seen = advance(*cd, t);
     EXPECT_EQ(seen.size(), t == kEvery ? 1u : 0u);
   }
-  EXPECT_TRUE(cd->carried().empty());
+  EXPECT_TRUE(cd->saved_state().empty());
 }
 
 }  // namespace

@@ -27,24 +27,24 @@
 
 namespace isinglass {
 
-class ChainSignals {
+class ChainDiagnostics {
  public:
-  ChainSignals(const Dataset& data, const PcdOptions& options, torch::Device device);
+  ChainDiagnostics(const Dataset& data, const PcdOptions& options, torch::Device device);
 
   // Updates the diagnostics of an iteration; must be called before its optimiser's step. `slots`
   // are the slots that the iteration draws, and `buffer` holds the chains as the previous iteration
   // left them. The model is evaluated in few iterations only.
-  void look(EnergyModel& model, const ReplayBuffer& buffer, const torch::Tensor& slots,
-            int64_t iteration);
+  void update(EnergyModel& model, const ReplayBuffer& buffer, const torch::Tensor& slots,
+              int64_t iteration);
 
-  // Returns the values computed by the latest look(), by name.
+  // Returns the values computed by the latest update(), by name.
   const std::vector<std::pair<std::string, double>>& seen() const { return seen_; }
 
-  // carried() returns the state for checkpoints; take() restores it and removes its tensors from
+  // saved_state() returns the state for checkpoints; load_state() restores it and removes its tensors from
   // `saved`. If a checkpoint lacks them, `never_visited` is no longer reported and the
   // autocorrelation starts over.
-  NamedTensors carried() const;
-  void take(NamedTensors& saved, const std::string& file);
+  NamedTensors saved_state() const;
+  void load_state(NamedTensors& saved, const std::string& file);
 
  private:
   int64_t buffer_, lag_;      // buffer size [slots]; L [iterations], 0 if no chains persist

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/combined/other_gradient.h"
+#include "models/combined/gradient_override.h"
 
 namespace isinglass {
 
@@ -27,10 +27,10 @@ struct Start {
   double deviation;
 };
 
-class MisledModel : public OtherGradientModel {
+class WrongGradientModel : public GradientOverrideModel {
  public:
-  MisledModel(std::shared_ptr<EnergyModel> energy, std::shared_ptr<EnergyModel> gradient,
-              Modes modes, Start start);
+  WrongGradientModel(std::shared_ptr<EnergyModel> energy, std::shared_ptr<EnergyModel> gradient,
+                     Modes modes, Start start);
 
   const Modes& modes() const { return modes_; }
   const Start& start() const { return start_; }
@@ -40,16 +40,16 @@ class MisledModel : public OtherGradientModel {
   Start start_;
 };
 
-using MisledPointer = std::shared_ptr<MisledModel>;
+using WrongGradientPointer = std::shared_ptr<WrongGradientModel>;
 
 // §5.1.3: the energy has two normal modes, (±2, 0), and the gradient belongs to a mixture of four.
 // Chains start from N(0, 4 I).
-MisledPointer misled_mixture();
+WrongGradientPointer wrong_gradient_mixture();
 
 // §5.1.2: N((1, 1), I) with the gradient of N((1, 1), I / slope), which is almost zero for a small
 // slope. Chains start from N(0, 4 I). States within 2.5 of the mode count as right; they have 96 %
 // of the probability.
-MisledPointer misled_flat(double slope);
+WrongGradientPointer wrong_gradient_flat(double slope);
 
 // §A.2: modes N(μ, variance I) of equal weight. The energy excludes the modes that are not right:
 // it is `refusal` higher wherever the distance to every right mode exceeds `radius`. (The paper's
@@ -60,9 +60,9 @@ struct RefusedModes {
   torch::Tensor right;    // bool [C]
   double variance, radius, refusal;
 };
-MisledPointer misled_modes(const RefusedModes& modes, Start start);
+WrongGradientPointer wrong_gradient_modes(const RefusedModes& modes, Start start);
 
 // §A.2.1: eight modes on the unit circle, every other one right. Chains start from N(0, I).
-MisledPointer misled_rings(double variance, double radius, double refusal);
+WrongGradientPointer wrong_gradient_rings(double variance, double radius, double refusal);
 
 }  // namespace isinglass

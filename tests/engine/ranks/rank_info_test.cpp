@@ -1,6 +1,6 @@
 // A process finds its rank in the variables of torchrun, mpirun and srun, and reports what is
 // missing.
-#include "engine/ranks/place.h"
+#include "engine/ranks/rank_info.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-std::optional<Place> place(const Variables& variables) {
-  return place_in_job([&](const char* name) -> const char* {
+std::optional<RankInfo> place(const Variables& variables) {
+  return rank_info_of_job([&](const char* name) -> const char* {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });
@@ -42,7 +42,7 @@ Variables with(Variables variables, const Variables& more) {
   return variables;
 }
 
-TEST(PlaceInJob, OneProcessIsAlone) {
+TEST(RankInfoOfJob, OneProcessIsAlone) {
   EXPECT_FALSE(place({}));
   EXPECT_FALSE(place({{"WORLD_SIZE", "1"}, {"RANK", "0"}}));
   EXPECT_FALSE(place({{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}));
@@ -50,8 +50,8 @@ TEST(PlaceInJob, OneProcessIsAlone) {
   EXPECT_FALSE(place({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}));
 }
 
-TEST(PlaceInJob, OfTorchrun) {
-  const Place found = place(kTorchrun).value();
+TEST(RankInfoOfJob, OfTorchrun) {
+  const RankInfo found = place(kTorchrun).value();
   EXPECT_EQ(found.rank, 5);
   EXPECT_EQ(found.size, 8);
   EXPECT_EQ(found.local_rank, 1);
@@ -62,7 +62,7 @@ TEST(PlaceInJob, OfTorchrun) {
   EXPECT_FALSE(found.one_machine());
 }
 
-TEST(PlaceInJob, OfSlurm) {
+TEST(RankInfoOfJob, OfSlurm) {
   const Variables srun = {{"SLURM_PROCID", "9"},
                           {"SLURM_STEP_NUM_TASKS", "16"},
                           {"SLURM_LOCALID", "1"},
@@ -70,7 +70,7 @@ TEST(PlaceInJob, OfSlurm) {
                           {"SLURM_STEP_NODELIST", "gpu-[007-008],cpu1"},
                           {"SLURM_JOB_ID", "4711"},
                           {"SLURM_STEP_ID", "0"}};
-  const Place found = place(srun).value();
+  const RankInfo found = place(srun).value();
   EXPECT_EQ(found.rank, 9);
   EXPECT_EQ(found.size, 16);
   EXPECT_EQ(found.local_rank, 1);
@@ -86,13 +86,13 @@ TEST(PlaceInJob, OfSlurm) {
   EXPECT_EQ(place(with(srun, kTorchrun))->rank, 5);
 }
 
-TEST(PlaceInJob, OfOpenMpi) {
+TEST(RankInfoOfJob, OfOpenMpi) {
   const Variables mpirun = {{"OMPI_COMM_WORLD_RANK", "1"},
                             {"OMPI_COMM_WORLD_SIZE", "2"},
                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                             {"PMIX_NAMESPACE", "prterun-host-100@1"}};
-  const Place found = place(mpirun).value();
+  const RankInfo found = place(mpirun).value();
   EXPECT_EQ(found.rank, 1);
   EXPECT_EQ(found.host, "127.0.0.1");
   // srun may have started mpirun, with different numbers.
@@ -101,7 +101,7 @@ TEST(PlaceInJob, OfOpenMpi) {
             "OMPI_COMM_WORLD_SIZE is 4, on several machines: MASTER_ADDR must name that of rank 0");
 }
 
-TEST(PlaceInJob, SaysWhatIsMissing) {
+TEST(RankInfoOfJob, SaysWhatIsMissing) {
   Variables variables = kTorchrun;
   variables.erase("MASTER_PORT");
   EXPECT_EQ(refusal(variables),

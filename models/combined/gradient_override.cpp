@@ -1,12 +1,12 @@
 // Implements the model with another model's gradient.
-#include "models/combined/other_gradient.h"
+#include "models/combined/gradient_override.h"
 
 #include "io/error.h"
 
 namespace isinglass {
 
-OtherGradientModel::OtherGradientModel(std::shared_ptr<EnergyModel> energy,
-                                       std::shared_ptr<EnergyModel> gradient)
+GradientOverrideModel::GradientOverrideModel(std::shared_ptr<EnergyModel> energy,
+                                             std::shared_ptr<EnergyModel> gradient)
     : energy_(register_module("energy", std::move(energy))),
       gradient_(register_module("gradient", std::move(gradient))) {
   const StateSpace own = energy_->space(), other = gradient_->space();
@@ -20,14 +20,14 @@ OtherGradientModel::OtherGradientModel(std::shared_ptr<EnergyModel> energy,
                   gradient_->kind_name(), energy_->kind_name());
 }
 
-void OtherGradientModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+void GradientOverrideModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   Evaluation own;
   own.energy = out.energy;
   energy_->evaluate_energy(x, own);
   out.energy = own.energy;
 }
 
-void OtherGradientModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+void GradientOverrideModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   Evaluation other;
   other.gradient = out.gradient;
   gradient_->evaluate(x, other);

@@ -1,5 +1,5 @@
 // Implements the targets with misleading gradients as pairs of an energy and another gradient.
-#include "models/combined/misled.h"
+#include "models/combined/wrong_gradient.h"
 
 #include <cmath>
 
@@ -50,45 +50,47 @@ torch::Tensor Modes::at_right(const torch::Tensor& x) const {
   return (is_right & (distance <= radius)).to(torch::kFloat64);
 }
 
-MisledModel::MisledModel(std::shared_ptr<EnergyModel> energy, std::shared_ptr<EnergyModel> gradient,
-                         Modes modes, Start start)
-    : OtherGradientModel(std::move(energy), std::move(gradient)),
+WrongGradientModel::WrongGradientModel(std::shared_ptr<EnergyModel> energy,
+                                       std::shared_ptr<EnergyModel> gradient, Modes modes,
+                                       Start start)
+    : GradientOverrideModel(std::move(energy), std::move(gradient)),
       modes_(std::move(modes)),
       start_(std::move(start)) {}
 
-MisledPointer misled_mixture() {
+WrongGradientPointer wrong_gradient_mixture() {
   const torch::Tensor centers =
       torch::tensor({-2., 0., 2., 0., 0., 2., 0., -2.}, kDouble).view({4, 2});
   const torch::Tensor right = torch::arange(4) < 2;
-  return std::make_shared<MisledModel>(equal_mixture(centers.index({right}), 1),
-                                       equal_mixture(centers, 1), Modes{centers, right},
-                                       Start{torch::zeros({2}, torch::kFloat32), 2});
+  return std::make_shared<WrongGradientModel>(equal_mixture(centers.index({right}), 1),
+                                              equal_mixture(centers, 1), Modes{centers, right},
+                                              Start{torch::zeros({2}, torch::kFloat32), 2});
 }
 
-MisledPointer misled_flat(double slope) {
+WrongGradientPointer wrong_gradient_flat(double slope) {
   constexpr double kRadius = 2.5;
   const torch::Tensor mode = torch::ones({2}, kDouble);
   const torch::Tensor every = torch::ones({1}, torch::kBool);
-  return std::make_shared<MisledModel>(std::make_shared<GaussianModel>(mode, mode),
-                                       std::make_shared<GaussianModel>(mode, slope * mode),
-                                       Modes{mode.unsqueeze(0), every, kRadius},
-                                       Start{torch::zeros({2}, torch::kFloat32), 2});
+  return std::make_shared<WrongGradientModel>(std::make_shared<GaussianModel>(mode, mode),
+                                              std::make_shared<GaussianModel>(mode, slope * mode),
+                                              Modes{mode.unsqueeze(0), every, kRadius},
+                                              Start{torch::zeros({2}, torch::kFloat32), 2});
 }
 
-MisledPointer misled_modes(const RefusedModes& modes, Start start) {
+WrongGradientPointer wrong_gradient_modes(const RefusedModes& modes, Start start) {
   const torch::Tensor centers = modes.centers.to(kDouble);
   const auto all = equal_mixture(centers, modes.variance);
   const auto refused =
       std::make_shared<RefusedOutside>(centers.index({modes.right}), modes.radius, modes.refusal);
   const std::vector<std::shared_ptr<EnergyModel>> factors = {all, refused};
-  return std::make_shared<MisledModel>(std::make_shared<ProductModel>(factors), all,
-                                       Modes{centers, modes.right, modes.radius}, std::move(start));
+  return std::make_shared<WrongGradientModel>(std::make_shared<ProductModel>(factors), all,
+                                              Modes{centers, modes.right, modes.radius},
+                                              std::move(start));
 }
 
-MisledPointer misled_rings(double variance, double radius, double refusal) {
+WrongGradientPointer wrong_gradient_rings(double variance, double radius, double refusal) {
   const torch::Tensor angle = M_PI / 4 * torch::arange(8, kDouble);
   const torch::Tensor right = torch::arange(8) % 2 == 0;
-  return misled_modes(
+  return wrong_gradient_modes(
       {torch::stack({angle.cos(), angle.sin()}, 1), right, variance, radius, refusal},
       {torch::zeros({2}, torch::kFloat32), 1});
 }

@@ -12,12 +12,12 @@
 
 namespace isinglass {
 
-class Seeded {
+class ScopedTorchSeed {
  public:
-  explicit Seeded(uint64_t seed);
-  ~Seeded();
-  Seeded(const Seeded&) = delete;
-  Seeded& operator=(const Seeded&) = delete;
+  explicit ScopedTorchSeed(uint64_t seed);
+  ~ScopedTorchSeed();
+  ScopedTorchSeed(const ScopedTorchSeed&) = delete;
+  ScopedTorchSeed& operator=(const ScopedTorchSeed&) = delete;
 
  private:
   std::unique_lock<std::recursive_mutex> alone_;

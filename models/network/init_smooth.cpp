@@ -1,5 +1,5 @@
 // Implements the initial values by the parameters' names.
-#include "models/network/smooth_start.h"
+#include "models/network/init_smooth.h"
 
 #include <cmath>
 #include <numbers>
@@ -28,8 +28,8 @@ double inputs(const torch::Tensor& weight) {
 
 }  // namespace
 
-void start_smoothly(torch::OrderedDict<std::string, torch::Tensor> parameters, int64_t positions,
-                    const torch::Tensor& base) {
+void init_smooth(torch::OrderedDict<std::string, torch::Tensor> parameters, int64_t positions,
+                 const torch::Tensor& base) {
   const torch::NoGradGuard no_grad;
   for (auto& entry : parameters) {
     const std::string_view name = entry.key();

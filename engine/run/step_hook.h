@@ -8,11 +8,11 @@
 
 namespace isinglass {
 
-class Transition {
+class StepHook {
  public:
   static constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
-  virtual ~Transition() = default;
+  virtual ~StepHook() = default;
 
   // Called before step t, counted from 0 over burn-in and the steps after it. It may change the
   // model and what `state` knows of its energies, but never the states of the chains, which belong

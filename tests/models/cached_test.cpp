@@ -1,5 +1,5 @@
 // Values that models compute from their parameters follow these, by one rule.
-#include "models/derived.h"
+#include "models/cached.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@ namespace {
 
 using torch::Tensor;
 
-TEST(Derived, IsMadeAnewWhenASourceIsWrittenTo) {
-  Derived<double> sum;
+TEST(Cached, IsMadeAnewWhenASourceIsWrittenTo) {
+  Cached<double> sum;
   std::vector<Tensor> sources = {torch::ones({2}), torch::ones({3})};
   int made = 0;
   const auto get = [&] {
@@ -38,7 +38,7 @@ TEST(Derived, IsMadeAnewWhenASourceIsWrittenTo) {
 }
 
 // Learning an Ising model: after a step of its coupling every table is that of the new lattice.
-TEST(Derived, ALatticeFollowsItsCouplings) {
+TEST(Cached, ALatticeFollowsItsCouplings) {
   IsingModel model(torch::tensor({0, 1, 1, 2}, torch::kInt64).view({2, 2}),
                    torch::tensor({0.3, -0.2}, torch::kFloat64), torch::zeros({3}));
   Tensor coupling = model.named_parameters()["coupling"];
@@ -65,7 +65,7 @@ TEST(Derived, ALatticeFollowsItsCouplings) {
   EXPECT_NEAR(difference[0][1].item<double>(), 2 * 0.2, 1e-12);  // −J (1 − (−1))
 }
 
-TEST(Derived, AnRbmFollowsItsWeights) {
+TEST(Cached, AnRbmFollowsItsWeights) {
   RbmModel model(torch::zeros({2, 3}), torch::zeros({3}), torch::zeros({2}));
   const Tensor x = torch::ones({1, 3}, torch::kUInt8);
   Evaluation out;

@@ -9,16 +9,16 @@
 
 namespace isinglass {
 
-class EquilibriumWatch {
+class ConvergenceMonitor {
  public:
-  EquilibriumWatch() = default;
-  EquilibriumWatch(int64_t chains, torch::Device device);
+  ConvergenceMonitor() = default;
+  ConvergenceMonitor(int64_t chains, torch::Device device);
 
   // Returns the number of steps until the next energy is to be recorded.
-  int64_t until_seen() const { return every_ - steps_ % every_; }
-  // Records the energy, float64 [B], after `steps` further steps, which are at most until_seen().
+  int64_t steps_until_check() const { return every_ - steps_ % every_; }
+  // Records the energy, float64 [B], after `steps` further steps, which are at most steps_until_check().
   // Returns true if R̂ was computed.
-  bool see(int64_t steps, const torch::Tensor& energy, const Ranks& ranks);
+  bool check(int64_t steps, const torch::Tensor& energy, const Ranks& ranks);
 
   int64_t steps() const { return steps_; }
   double rhat() const { return rhat_; }  // the latest value; NaN before the first
@@ -26,7 +26,7 @@ class EquilibriumWatch {
   // saved() returns the monitor's data for the chains of all ranks; restore() reads this rank's
   // share of them.
   PtDict saved(const Ranks& ranks) const;
-  void restore(const PtDict& saved, const Share& own, torch::Device device);
+  void restore(const PtDict& saved, const Shard& own, torch::Device device);
 
  private:
   static constexpr int64_t kRows = 512;

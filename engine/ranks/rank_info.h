@@ -20,13 +20,13 @@
 
 namespace isinglass {
 
-struct Place {
+struct RankInfo {
   int64_t rank = 0, size = 1;
   int64_t local_rank = 0, local_size = 1;  // on this machine
   std::string host = {};                   // where the ranks' store is
   int64_t port = 0;
   bool agent = false;  // torchrun's agent keeps the store, not rank 0
-  std::chrono::seconds patience{300};
+  std::chrono::seconds timeout{300};
 
   bool one_machine() const { return local_size == size; }
 };
@@ -35,6 +35,6 @@ using Environment = std::function<const char*(const char* name)>;  // null: not 
 
 // Returns the place, or nullopt for a single process. Throws Error that names a variable which is
 // missing or wrong.
-std::optional<Place> place_in_job(const Environment& environment);
+std::optional<RankInfo> rank_info_of_job(const Environment& environment);
 
 }  // namespace isinglass

@@ -16,12 +16,12 @@ namespace isinglass::python {
 // Marks a scope of the library's own code. It is entered with the GIL and releases it inside. As in
 // the program, inside the scope float32 has full precision, gradients can be taken (no inference
 // mode, no `no_grad`), autocast is off, and there are as many threads as torch has.
-class Guest {
+class TorchStateGuard {
  public:
-  Guest();
-  ~Guest();
-  Guest(const Guest&) = delete;
-  Guest& operator=(const Guest&) = delete;
+  TorchStateGuard();
+  ~TorchStateGuard();
+  TorchStateGuard(const TorchStateGuard&) = delete;
+  TorchStateGuard& operator=(const TorchStateGuard&) = delete;
 
  private:
   FullPrecision precision_;

@@ -1,6 +1,6 @@
 // Targets whose gradient misleads, against their densities by plain loops: the energy is that of
 // the right modes, the gradient that of all modes. Also tests which states count as right.
-#include "models/combined/misled.h"
+#include "models/combined/wrong_gradient.h"
 
 #include <gtest/gtest.h>
 
@@ -28,8 +28,8 @@ Reference mixture(const Points& centers, double v, double x, double y) {
   return {-std::log(sum), dx / sum, dy / sum};
 }
 
-TEST(Misled, MixtureHasTheEnergyOfTwoModesAndTheGradientOfFour) {
-  const auto model = misled_mixture();
+TEST(WrongGradient, MixtureHasTheEnergyOfTwoModesAndTheGradientOfFour) {
+  const auto model = wrong_gradient_mixture();
   const Points all = {{-2, 0}, {2, 0}, {0, 2}, {0, -2}}, right = {{-2, 0}, {2, 0}};
   for (const auto& [x, y] : Points{{0.3, -1.1}, {-2.2, 0.4}, {0.1, 2.5}}) {
     const EnergyGrad at = model->energy_and_grad(torch::tensor({{float(x), float(y)}}));
@@ -39,9 +39,9 @@ TEST(Misled, MixtureHasTheEnergyOfTwoModesAndTheGradientOfFour) {
   }
 }
 
-TEST(Misled, RingsRefuseEveryOtherMode) {
+TEST(WrongGradient, RingsRefuseEveryOtherMode) {
   const double variance = 0.02, radius = 0.3, refusal = 7;
-  const auto model = misled_rings(variance, radius, refusal);
+  const auto model = wrong_gradient_rings(variance, radius, refusal);
   Points all;
   for (int i = 0; i < 8; ++i) all.emplace_back(std::cos(M_PI * i / 4), std::sin(M_PI * i / 4));
   const double s = std::sqrt(0.5);
@@ -57,15 +57,15 @@ TEST(Misled, RingsRefuseEveryOtherMode) {
   }
 }
 
-TEST(Misled, RightIsTheNearestModeWithinTheRadius) {
+TEST(WrongGradient, RightIsTheNearestModeWithinTheRadius) {
   const Modes modes{torch::tensor({0., 0., 4., 0.}, torch::kFloat64).view({2, 2}),
                     torch::tensor({true, false}), 1.5};
   const torch::Tensor x = torch::tensor({{0.5f, 0.5f}, {1.6f, 0.f}, {3.f, 0.f}});
   EXPECT_TRUE(torch::equal(modes.at_right(x), torch::tensor({1., 0., 0.}, torch::kFloat64)));
 }
 
-TEST(Misled, FlatHasNearlyNoGradient) {
-  const auto model = misled_flat(1e-3);
+TEST(WrongGradient, FlatHasNearlyNoGradient) {
+  const auto model = wrong_gradient_flat(1e-3);
   const EnergyGrad at = model->energy_and_grad(torch::tensor({{3.f, -1.f}}));
   EXPECT_NEAR(at.energy.item<double>(), 4, 1e-6);
   EXPECT_NEAR(at.gradient[0][0].item<double>(), 2e-3, 1e-8);
@@ -81,9 +81,9 @@ ImageSource images() {
           [] { return torch::tensor({7, 1, 7, 1}, torch::kInt64); }};
 }
 
-TEST(Misled, ImagesAreModes) {
+TEST(WrongGradient, ImagesAreModes) {
   const auto model = make_instance("image-modes:right=7,wrong=1,count=2,radius=0.5", images());
-  const auto& misled = dynamic_cast<const MisledModel&>(*model);
+  const auto& misled = dynamic_cast<const WrongGradientModel&>(*model);
   EXPECT_TRUE(torch::equal(misled.modes().at_right(images().pixels()),
                            torch::tensor({1., 0., 1., 0.}, torch::kFloat64)));
   EXPECT_TRUE(torch::equal(misled.start().mean, torch::tensor({0.5f, 1.f, 0.f})));
@@ -94,7 +94,7 @@ TEST(Misled, ImagesAreModes) {
   EXPECT_ERROR(make_instance("image-modes"), "dataset NAME is needed");
 }
 
-TEST(Misled, ImageGaussiansHaveVariancesOfTheirSeed) {
+TEST(WrongGradient, ImageGaussiansHaveVariancesOfTheirSeed) {
   const auto at = [](const std::string& text, const torch::Tensor& x) {
     return make_instance(text, images())->energy_and_grad(x);
   };

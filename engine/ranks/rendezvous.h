@@ -9,9 +9,9 @@
 
 namespace isinglass {
 
-class Starts {
+class Rendezvous {
  public:
-  explicit Starts(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
+  explicit Rendezvous(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
 
   // begin(), by rank 0, returns the number of a new start. call_up() writes the number on all
   // tickets drawn so far; rank 0 calls it until all ranks have come.
@@ -20,7 +20,7 @@ class Starts {
 
   // Called by every other rank: returns the start that it belongs to. Throws Error if rank 0 does
   // not call it in time.
-  int64_t wait(std::chrono::seconds patience);
+  int64_t wait(std::chrono::seconds timeout);
 
  private:
   c10::intrusive_ptr<c10d::Store> store_;
