@@ -26,9 +26,9 @@ void leave_job();
 // Returns true if this process writes and prints: it is a single process or rank 0.
 bool is_rank0();
 
-// reports() returns true if this process is to report the failure; the other ranks end together with
-// the one that does. report_prefix() returns the prefix of the report: "rank 2: ", or nothing for a single
-// process.
+// reports() returns true if this process is to report the failure; the other ranks end together
+// with the one that does. report_prefix() returns the prefix of the report: "rank 2: ", or nothing
+// for a single process.
 bool reports(const Failure& failure);
 std::string report_prefix();
 

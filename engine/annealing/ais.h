@@ -10,8 +10,9 @@
 // A step costs one model call; the change of temperature before it costs none (path.h). The
 // estimate is preceded by shorter runs with chains of their own, which are the points of a
 // convergence curve. The reverse chains start from given states, or continue from the last states
-// of the forward chains at β = 1 until they are in equilibrium (convergence_monitor.h). In either case, R̂
-// of the chains that they start from tells how far the upper bound can be trusted (verdict.h).
+// of the forward chains at β = 1 until they are in equilibrium (convergence_monitor.h). In either
+// case, R̂ of the chains that they start from tells how far the upper bound can be trusted
+// (verdict.h).
 //
 // The bidirectional estimate (Crooks) needs reverse steps that are the time reversals of the
 // forward steps: reverse step K − 2 − k is at the β of forward step k. Sweeps in a fixed order

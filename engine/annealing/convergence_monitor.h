@@ -16,8 +16,8 @@ class ConvergenceMonitor {
 
   // Returns the number of steps until the next energy is to be recorded.
   int64_t steps_until_check() const { return every_ - steps_ % every_; }
-  // Records the energy, float64 [B], after `steps` further steps, which are at most steps_until_check().
-  // Returns true if R̂ was computed.
+  // Records the energy, float64 [B], after `steps` further steps, which are at most
+  // steps_until_check(). Returns true if R̂ was computed.
   bool check(int64_t steps, const torch::Tensor& energy, const Ranks& ranks);
 
   int64_t steps() const { return steps_; }

@@ -15,8 +15,8 @@
 //            lattice, and fused lattice steps remain available. A change of β needs an evaluation.
 //            This form has a single β and no U_0.
 //
-// Evaluation::target is U: always in the form of parts, and in the form of a lattice once flush_energy()
-// has been called. Where U_0 or U is infinite, U_β is U_0 at β = 0 and U at β = 1
+// Evaluation::target is U: always in the form of parts, and in the form of a lattice once
+// flush_energy() has been called. Where U_0 or U is infinite, U_β is U_0 at β = 0 and U at β = 1
 // (kernels/tempering/mixture.h).
 #pragma once
 

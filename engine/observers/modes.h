@@ -1,5 +1,5 @@
-// Records which chains are at right modes of a target with wrong modes (models/combined/wrong_gradient.h).
-// All chains must be on this rank.
+// Records which chains are at right modes of a target with wrong modes
+// (models/combined/wrong_gradient.h). All chains must be on this rank.
 #pragma once
 
 #include <optional>

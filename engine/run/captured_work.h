@@ -24,8 +24,8 @@ class CapturedWork {
   ~CapturedWork();
 
   // Runs the work, by a call or by a replay of the captured kernels. All tensors must be where they
-  // were at the call before, unless invalidate() was called since. Throws Error if the work cannot be
-  // captured.
+  // were at the call before, unless invalidate() was called since. Throws Error if the work cannot
+  // be captured.
   void run(torch::Device device, c10::function_ref<void()> work);
 
   // Makes the next run() capture the work anew.

@@ -72,8 +72,8 @@ ISINGLASS_HD inline int32_t flip_threshold(const BinaryJumpParameters& time, flo
   return flip_threshold(time.rule, time.balancing, time, d);
 }
 
-// Returns true if a site flips whose first word (PhiloxStream::site_word()) with purpose kSiteValue is
-// `word`.
+// Returns true if a site flips whose first word (PhiloxStream::site_word()) with purpose kSiteValue
+// is `word`.
 ISINGLASS_HD inline bool flips(uint32_t word, int32_t threshold) {
   return static_cast<int32_t>(word >> 1) < threshold;
 }

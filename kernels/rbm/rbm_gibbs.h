@@ -175,9 +175,9 @@ struct PathStates {
 ISINGLASS_TWINS(free_energies, const SweepShape&, const float* visible_biases, const SweepPath&,
                 const PathStates&, Stream)
 
-// energies_at_adjacent_rungs() computes, for chains on temperature ladders (kernels/tempering/swap.h), the
-// energies on their own rungs, and on the adjacent rungs of the pairs that the step measures. The
-// results are bitwise those of free_energies() at these β.
+// energies_at_adjacent_rungs() computes, for chains on temperature ladders
+// (kernels/tempering/swap.h), the energies on their own rungs, and on the adjacent rungs of the
+// pairs that the step measures. The results are bitwise those of free_energies() at these β.
 struct AdjacentRungs {
   int64_t rungs;
   const double* beta;              // [R]

@@ -37,8 +37,8 @@ class AnnealedRbm : public EnergyModel, public HasSweeps {
   // with the energies at the adjacent temperatures (energies_at_adjacent_rungs()).
   void leave_energies() { energies_ = false; }
   // Computes the chains' energies at their own temperature and at the adjacent ones, for the pairs
-  // of temperatures that the step measures (ops::energies_at_adjacent_rungs). rung_beta holds the inverse
-  // temperatures of the ladder.
+  // of temperatures that the step measures (ops::energies_at_adjacent_rungs). rung_beta holds the
+  // inverse temperatures of the ladder.
   void energies_at_adjacent_rungs(const torch::Tensor& rung_beta, const MeasuredPairs& measured,
                                   const torch::Tensor& rng, const torch::Tensor& x,
                                   const Evaluation& current, ops::RungChainTensors& at) const;

@@ -40,8 +40,8 @@ class ChainDiagnostics {
   // Returns the values computed by the latest update(), by name.
   const std::vector<std::pair<std::string, double>>& seen() const { return seen_; }
 
-  // saved_state() returns the state for checkpoints; load_state() restores it and removes its tensors from
-  // `saved`. If a checkpoint lacks them, `never_visited` is no longer reported and the
+  // saved_state() returns the state for checkpoints; load_state() restores it and removes its
+  // tensors from `saved`. If a checkpoint lacks them, `never_visited` is no longer reported and the
   // autocorrelation starts over.
   NamedTensors saved_state() const;
   void load_state(NamedTensors& saved, const std::string& file);

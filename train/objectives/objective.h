@@ -69,8 +69,8 @@ class Objective {
   virtual torch::Tensor chains() const = 0;
   // Returns the objective's other tensors that persist between iterations, for checkpoints.
   virtual NamedTensors saved_state() const { return {}; }
-  // Copies the tensors of a checkpoint into those of saved_state(). Throws Error, naming the file, if
-  // they do not fit.
+  // Copies the tensors of a checkpoint into those of saved_state(). Throws Error, naming the file,
+  // if they do not fit.
   virtual void load_state(const NamedTensors& saved, const std::string& file);
   // Returns U of the latest iteration's batch, float64 [B], by the name of each part of the batch.
   // It is this rank's part. It is empty before the first iteration, and for objectives without an
