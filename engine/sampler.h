@@ -80,6 +80,9 @@ class Sampler {
                                 const Ranks& ranks = Ranks::single_process()) const;
   // Returns true if a step in burn-in differs from other steps.
   virtual bool has_warmup() const { return adapts(); }
+  // Returns true if the state and the parameters of a step hold all that burn-in has learned so
+  // far, so that a checkpoint can be made in the middle of burn-in.
+  virtual bool saves_warmup() const { return has_warmup() == adapts(); }
   // Reports on the adaptation after burn-in; nullopt if the sampler learns nothing.
   virtual std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
                                                const BurnIn& burn_in) const;

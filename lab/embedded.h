@@ -14,7 +14,7 @@ struct EmbeddedFile {
 
 // Returns the grids in lab/presets/grids/*.toml, named without their extension.
 const std::vector<EmbeddedFile>& grid_presets();
-// Returns the files in lab/report/ that pages are made of, and the charting library.
+// Returns the files in lab/page/ that pages are made of, and the charting library.
 const std::vector<EmbeddedFile>& report_files();
 
 }  // namespace isinglass

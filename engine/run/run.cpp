@@ -8,7 +8,6 @@
 #include "engine/run/clock.h"
 #include "engine/run/stepper.h"
 #include "engine/stop_consensus.h"
-#include "engine/tempering/parallel_tempering.h"
 #include "models/full_precision.h"
 
 namespace isinglass {
@@ -58,9 +57,7 @@ void summarise(const Statistics& statistics, int64_t steps, const Ranks& ranks, 
 }  // namespace
 
 bool saves_burn_in(const Sampler& sampler, const RunPlan& plan) {
-  // Parallel tempering saves its whole state.
-  const bool ladder = dynamic_cast<const ParallelTempering*>(&sampler) != nullptr;
-  return !plan.hook && (ladder || sampler.has_warmup() == sampler.adapts());
+  return !plan.hook && sampler.saves_warmup();
 }
 
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,

@@ -74,6 +74,7 @@ class ParallelTempering : public Sampler {
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
   bool has_warmup() const override { return true; }
+  bool saves_warmup() const override { return true; }
   std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
                                        const BurnIn& burn_in) const override;
   bool needs_host_sync() const override { return local_->needs_host_sync(); }

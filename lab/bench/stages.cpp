@@ -327,14 +327,6 @@ class StageMaker {
 
 }  // namespace
 
-const std::vector<std::string>& stage_names() {
-  static const std::vector<std::string> names = {
-      "energy", "energy-gradient", "energy-differences", "proposal",   "acceptance", "step",
-      "scan",   "ais-step",        "training-iteration", "sgemm-1024", "sgemm-2048", "sgemm-4096",
-      "copy"};
-  return names;
-}
-
 bool is_bound(const std::string& stage) {
   return stage == "copy" || stage.starts_with("sgemm-");
 }

@@ -35,7 +35,6 @@
 
 namespace isinglass {
 
-const std::vector<std::string>& stage_names();
 bool is_bound(const std::string& stage);
 
 // Holds what the stages work on. The model and the sampler must outlive the stages.

@@ -1,7 +1,7 @@
 // Writes the section of a page for a bench, from bench.json.
 #include <fmt/format.h>
 
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 namespace isinglass::report {
 namespace {

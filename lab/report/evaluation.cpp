@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/annealing/verdict.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 namespace isinglass::report {
 namespace {

@@ -12,9 +12,9 @@
 #include "lab/grid/rows.h"
 #include "lab/grid/rules/interval.h"
 #include "lab/grid/rules/side.h"
+#include "lab/page/page.h"
 #include "lab/report/grid_claims.h"
 #include "lab/report/grid_curves.h"
-#include "lab/report/page.h"
 
 namespace isinglass::report {
 namespace {

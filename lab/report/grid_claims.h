@@ -1,7 +1,7 @@
 // Adds the claims to a grid's page: the rule in words, and the verdicts with their numbers.
 #pragma once
 
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 namespace isinglass::report {
 

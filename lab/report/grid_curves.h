@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/grid/rows.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 namespace isinglass::report {
 

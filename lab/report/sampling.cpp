@@ -9,7 +9,7 @@
 #include "io/numbers.h"
 #include "io/picture.h"
 #include "io/pt/pt_file.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 namespace isinglass::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "io/pt/pt_file.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 namespace isinglass::report {
 namespace {

@@ -8,7 +8,7 @@
 #include "engine/annealing/verdict.h"
 #include "io/error.h"
 #include "io/files.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 #include "lab/run/training_curves.h"
 #include "lab/toml.h"
 #include "train/metrics.h"

@@ -6,7 +6,7 @@
 #include "io/json.h"
 #include "lab/grid/claims.h"
 #include "lab/grid/rules/claims_file.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 namespace isinglass {
 namespace report {

@@ -3,8 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/observers/statistic.h"
-#include "lab/bench/stages.h"
-#include "lab/grid/presets.h"
+#include "lab/presets/presets.h"
 #include "lab/spec/tables.h"
 
 namespace isinglass {
@@ -290,6 +289,14 @@ Fields<GridSpec> grid_table() {
 }
 
 }  // namespace
+
+const std::vector<std::string>& stage_names() {
+  static const std::vector<std::string> names = {
+      "energy", "energy-gradient", "energy-differences", "proposal",   "acceptance", "step",
+      "scan",   "ais-step",        "training-iteration", "sgemm-1024", "sgemm-2048", "sgemm-4096",
+      "copy"};
+  return names;
+}
 
 template <>
 const Fields<SampleSpec>& fields_of() {

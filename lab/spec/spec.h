@@ -151,6 +151,10 @@ struct EvaluateSpec {
   int64_t seed = 0;
 };
 
+// Returns the names of the stages that `isinglass bench` can time, in the order of its report.
+// lab/bench/stages.h describes them.
+const std::vector<std::string>& stage_names();
+
 struct BenchSpec {
   ModelSpec model = {};
   NewModelSpec shape = {};

@@ -8,7 +8,7 @@
 #include "io/pt/pt_file.h"
 #include "lab/grid/claims.h"
 #include "lab/grid/run.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 #include "tests/reference/enumeration.h"
 #include "tests/support/scratch.h"
 #include "train/data/dataset.h"

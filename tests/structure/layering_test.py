@@ -1,6 +1,9 @@
 """Checks the layers of the architecture: cli, python -> lab -> train -> engine -> models ->
 kernels, with io below all. Inside kernels the order is base, random, accept, lattice, the families
 of samplers and models, ops; each may include those before it, and no family includes another one.
+Folders that lie in the same folder do not include each other in a circle: where one includes
+another, directly or through further ones, the other does not include the first. The files directly
+in the common folder do not count, because a registry lists what its sub-folders contain.
 Code in a family's fast/ only makes the family faster: it is selected only by CPU and CUDA sources
 of its own folder, of a later folder in this order or of ops/, and nothing else includes it except
 other fast/ folders.
@@ -112,7 +115,28 @@ def violations(root):
             if reason := header_violation(file, header, quoted):
                 found.append(f"{file}:{number}: {reason}")
         found.extend(text_violations(file, text))
-    return found
+    sources = [(file, text) for file, text in files_of(root) if Path(file).suffix in SOURCES]
+    return found + list(folder_circles(sources))
+
+
+def folder_circles(sources):
+    """Returns a sentence for each circle among sub-folders of one folder. sources: (file, text)."""
+    arrows = {}  # folder -> sub-folder -> sub-folders that it includes
+    for file, text in sources:
+        for _, header, quoted in includes(text):
+            own, other = file.split("/")[:-1], header.split("/")[:-1]
+            depth = next((i for i, (a, b) in enumerate(zip(own, other)) if a != b), None)
+            if not quoted or depth is None or layer_of(file) is None or own[0] in ("tests", "examples"):
+                continue
+            group = arrows.setdefault("/".join(own[:depth]), {})
+            group.setdefault(own[depth], set()).add(other[depth])
+    for folder, group in sorted(arrows.items()):
+        left = dict(group)
+        while free := [name for name, others in left.items() if not others & left.keys()]:
+            for name in free:
+                del left[name]
+        if left:
+            yield f"{folder}/: {', '.join(sorted(left))} include each other in a circle"
 
 
 class Layering(unittest.TestCase):
@@ -168,6 +192,20 @@ class Layering(unittest.TestCase):
                            ("extern __shared__", "extern __shared__ double s[];")):
             with self.subTest(word):
                 self.check("kernels/base/a.cu", line, [f"kernels/base/a.cu: {word} outside {LAUNCHER}"])
+
+    def test_planted_circles_are_found(self):
+        def included(header):
+            return f'#include "{header}"\n'
+        arrows = [("lab/a/x.h", included("lab/b/y.h")), ("lab/b/z.cpp", included("lab/c/w.h"))]
+        self.assertEqual(list(folder_circles(arrows)), [])
+        # Includes of files in the common folder or in a parent make no circle.
+        registry = [("lab/list.cpp", included("lab/a/x.h")), ("lab/a/x.h", included("lab/list.h")),
+                    ("lab/a/k/x.h", included("lab/a/y.h")), ("lab/a/y.cpp", included("lab/a/k/x.h"))]
+        self.assertEqual(list(folder_circles(arrows + registry)), [])
+        for closing in (("lab/c/w.h", included("lab/a/x.h")),
+                        ("lab/c/deeper/w.cpp", included("lab/a/deeper/x.h"))):
+            self.assertEqual(list(folder_circles([*arrows, closing])),
+                             ["lab/: a, b, c include each other in a circle"])
 
     def test_allowed_includes_pass(self):
         self.check("kernels/ops/first_order_path.cpp", '#include "kernels/ops/first_order_path.h"\n#include <torch/library.h>\n', [])

@@ -18,7 +18,7 @@
 #include "lab/grid/metrics/cell_run.h"
 #include "lab/grid/rows.h"
 #include "lab/grid/settings.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 #include "lab/run/sampling.h"
 
 namespace isinglass {

@@ -11,7 +11,7 @@
 #include "io/json.h"
 #include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/grid/cells/cell.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 #include "lab/run/training.h"
 #include "lab/run/training_curves.h"
 #include "lab/spec/configuration.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "io/pt/pt_file.h"
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 namespace isinglass::report {
 namespace {

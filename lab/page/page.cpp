@@ -1,5 +1,5 @@
 // Implements the pieces of a page and its HTML.
-#include "lab/report/page.h"
+#include "lab/page/page.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Implements the look-up of presets by name.
-#include "lab/grid/presets.h"
+#include "lab/presets/presets.h"
 
 #include <fmt/ranges.h>
 

@@ -1,5 +1,5 @@
 // Builds a page of `isinglass report`. Facts, tables, charts and pictures are stored as data, and a
-// script in the page (report/page.js) makes the document from them. Texts from files are treated as
+// script in the page (page/page.js) makes the document from them. Texts from files are treated as
 // data, never as markup.
 #pragma once
 
