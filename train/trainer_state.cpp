@@ -111,7 +111,7 @@ std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
 void Trainer::save() {
   check_parameters();
   saved_ = iteration_;
-  NamedTensors energies = objective_->batch_energies();
+  NamedTensors energies = energies_;
   for (auto& [name, energy] : energies) energy = ranks().gather(energy).cpu();
   if (!ranks().is_rank0()) return;
   const std::filesystem::path file = directory_->checkpoint_file(iteration_);

@@ -37,12 +37,17 @@ ClassifyObjective::ClassifyObjective(const EnergyModel& model, const Dataset& da
       classes_(labels.max().item<int64_t>() + 1),
       share_(ranks, options.batch) {}
 
-Loss ClassifyObjective::loss(EnergyModel& model, int64_t iteration) {
+Batch ClassifyObjective::draw(EnergyModel&, int64_t iteration) {
+  const torch::Tensor images = batches_.images(iteration).to(labels_.device());
+  return {.iteration = iteration,
+          .data = batches_.states(iteration),
+          .targets = labels_.index_select(0, images)};
+}
+
+Loss ClassifyObjective::loss(EnergyModel& model, const Batch& batch) {
   torch::AutoGradMode with_grad(true);
-  const torch::Tensor images = share_.own.of(batches_.images(iteration));
-  const torch::Tensor classes = labels_.index_select(0, images.to(labels_.device()));
-  const torch::Tensor states = share_.own.of(batches_.states(iteration));
-  const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(states);
+  const torch::Tensor classes = share_.own.of(batch.targets);
+  const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(share_.own.of(batch.data));
   require(logits.size(1) >= classes_, "the model has {} classes; the labels have {}",
           logits.size(1), classes_);
   const torch::Tensor loss =

@@ -64,10 +64,13 @@ torch::Tensor DsmObjective::noise(int64_t iteration) const {
   return noise;
 }
 
-Loss DsmObjective::loss(EnergyModel& model, int64_t iteration) {
-  const torch::Tensor loss =
-      share_.weight * dsm_loss(model, share_.own.of(batches_.states(iteration)),
-                               share_.own.of(noise(iteration)), options_.noise);
+Batch DsmObjective::draw(EnergyModel&, int64_t iteration) {
+  return {.iteration = iteration, .data = batches_.states(iteration), .targets = noise(iteration)};
+}
+
+Loss DsmObjective::loss(EnergyModel& model, const Batch& batch) {
+  const torch::Tensor loss = share_.weight * dsm_loss(model, share_.own.of(batch.data),
+                                                      share_.own.of(batch.targets), options_.noise);
   return {loss, {{"loss", loss}}};
 }
 

@@ -113,22 +113,24 @@ void PcdObjective::begin_at_data(int64_t iterations) {
   }
 }
 
-void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
+Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   // This is done before the steps, because an upload waits for the kernels already queued.
   const torch::Tensor data = batches_.states(iteration);
   if (!data_.defined()) data_ = torch::empty_like(data);
   data_.copy_(data);
+  Batch batch{.iteration = iteration, .data = data_};
   torch::Tensor starts;
   if (options_.from_data) {
     starts = data_;
-    slots_ = torch::arange(options_.batch, starts.options().dtype(torch::kInt64));
+    batch.slots = torch::arange(options_.batch, starts.options().dtype(torch::kInt64));
   } else {
-    slots_ = buffer_.draw_slots(options_.batch, iteration);
-    starts = buffer_.chains(slots_, options_.reinit, iteration);
+    batch.slots = buffer_.draw_slots(options_.batch, iteration);
+    starts = buffer_.chains(batch.slots, options_.reinit, iteration);
   }
-  signals_.update(model, buffer_, slots_, iteration);
+  signals_.update(model, buffer_, batch.slots, iteration);
+  batch.metrics = signals_.seen();
   starts = share_.own.of(starts).contiguous();
-  torch::Tensor numbers = share_.own.of(slots_).contiguous();
+  torch::Tensor numbers = share_.own.of(batch.slots).contiguous();
   if (fresh_) {
     starts = fresh_->starts(starts, iteration);
     numbers = fresh_->numbers(numbers);
@@ -137,60 +139,63 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     starts = rungs_->starts(starts, iteration);
     numbers = rungs_->numbers(numbers);
   }
-  failure_.clear();
+  int64_t sent = share_.own.count;
   try {
-    chains_ = sampling_.advance(rungs_ ? rungs_->model() : model, starts, numbers, iteration);
-    if (rungs_) rungs_->swap(chains_.states, sampling_.evaluation(), iteration);
-    if (fresh_) fresh_->keep(chains_.states.narrow(0, options_.batch, options_.fresh));
-    chains_.states = chains_.states.narrow(0, 0, share_.own.count);
+    PcdChains moved =
+        sampling_.advance(rungs_ ? rungs_->model() : model, starts, numbers, iteration);
+    if (rungs_) rungs_->swap(moved.states, sampling_.evaluation(), iteration);
+    if (fresh_) fresh_->keep(moved.states.narrow(0, options_.batch, options_.fresh));
+    batch.chains = moved.states.narrow(0, 0, share_.own.count);
+    batch.acceptance = moved.acceptance;
+    batch.hops = moved.hops;
   } catch (const NumericalError& failure) {
     if (ranks_.size() == 1) throw;
-    failure_ = failure.what();  // this rank goes on, because the others wait for its gradients
-    const torch::Tensor none = torch::zeros({}, torch::kFloat64).to(starts.device());
-    chains_ = {starts, none, none};
+    batch.failure = failure.what();  // this rank goes on, as the others wait for its gradients
+    batch.chains = starts;
+    batch.acceptance = batch.hops = torch::zeros({}, torch::kFloat64).to(starts.device());
+    sent = 0;
   }
-  const int64_t count = failure_.empty() ? share_.own.count : 0;  // a failed rank sends no rows
-  everyone_ = ranks_.all_gather_async(chains_.states.narrow(0, 0, count), share_.most);
+  batch.all_chains = ranks_.all_gather_async(batch.chains.narrow(0, 0, sent), share_.most);
+  return batch;
 }
 
-Loss PcdObjective::loss(EnergyModel& model, int64_t) {
-  if (centring_) centring_->follow(data_);
-  const PcdLoss loss = pcd_loss(model, share_.own.of(data_), chains_.states, options_);
-  batch_energies_ = {{"data", loss.of_data}, {"chains", loss.of_chains}};
+Loss PcdObjective::loss(EnergyModel& model, const Batch& batch) {
+  if (centring_) centring_->follow(batch.data);
+  const PcdLoss loss = pcd_loss(model, share_.own.of(batch.data), batch.chains, options_);
   const double weight = share_.weight;
   Loss result{weight * loss.loss,
               {{"energy_data", weight * loss.energy_data},
                {"energy_model", weight * loss.energy_model},
                {"difference", weight * (loss.energy_data - loss.energy_model)},
-               {"acceptance", weight * chains_.acceptance},
-               {"hops", weight * chains_.hops}}};
+               {"acceptance", weight * batch.acceptance},
+               {"hops", weight * batch.hops}},
+              {{"data", loss.of_data}, {"chains", loss.of_chains}}};
   if (rungs_) result.metrics.emplace_back("swaps", rungs_->accepted());
   if (coupling_error_)
     result.metrics.emplace_back("coupling_rmse", weight * coupling_error_->rmse());
   return result;
 }
 
-void PcdObjective::before_step() {
+void PcdObjective::update(const std::function<torch::Tensor()>& step) {
   if (centring_) centring_->before_step();
-}
-
-void PcdObjective::after_step(const torch::Tensor& skip) {
+  const torch::Tensor skip = step();
   if (centring_) centring_->after_step(skip);
 }
 
 // The work cannot be captured for categorical states, because the gradient of an embedding lookup
 // synchronises with the device, nor with p_control, which differentiates a gradient.
-bool PcdObjective::repeats(const EnergyModel& model) const {
+bool PcdObjective::capturable(const EnergyModel& model) const {
   return options_.cuda_graph && model.reads_parameters_in_place() && !model.space().one_hot() &&
          options_.p_control == 0 && ranks_.size() == 1 && !centring_ && !coupling_error_;
 }
 
-void PcdObjective::keep_chains() {
-  const torch::Tensor all = everyone_.get();
+void PcdObjective::keep(Batch batch) {
+  const torch::Tensor all = batch.all_chains.get();
   if (all.size(0) < options_.batch) {
-    throw NumericalError(failure_.empty() ? "chains of another rank are not finite" : failure_);
+    throw NumericalError(batch.failure.empty() ? "chains of another rank are not finite"
+                                               : batch.failure);
   }
-  buffer_.write_back(slots_, all);
+  buffer_.write_back(batch.slots, all);
 }
 
 NamedTensors PcdObjective::saved_state() const {

@@ -32,7 +32,7 @@ TEST(Classify, LossIsItsFormula) {
   const torch::Tensor labels = torch::tensor({0, 2, 1, 1, 0, 2, 2}, torch::kInt64);
   const auto model = classifier();
   ClassifyObjective objective(*model, data, labels, {.batch = 7}, torch::kCPU);
-  const Loss made = objective.loss(*model, 1);
+  const Loss made = objective.loss(*model, objective.draw(*model, 1));
   const double loss = made.value.item<double>();
   const torch::Tensor logits = dynamic_cast<MlpModel&>(*model).logits(data.train);
   double expected = 0;  // the batch is the whole set, in some order
@@ -55,7 +55,7 @@ TEST(Classify, LearnsWhatCanBeTold) {
   ClassifyObjective objective(*model, data, labels, {.batch = 60}, torch::kCPU);
   for (int64_t t = 1; t <= 300; ++t) {
     model->zero_grad();
-    objective.loss(*model, t).value.backward();
+    objective.loss(*model, objective.draw(*model, t)).value.backward();
     torch::NoGradGuard no_grad;
     for (torch::Tensor& p : model->parameters()) p.sub_(p.grad(), 0.3);
   }

@@ -16,8 +16,7 @@ namespace isinglass {
 namespace {
 
 void advance(PcdObjective& objective, EnergyModel& model, int64_t iteration) {
-  objective.advance_chains(model, iteration);
-  objective.keep_chains();
+  objective.keep(objective.draw(model, iteration));
 }
 
 torch::Tensor fresh_of(const PcdObjective& objective) {
