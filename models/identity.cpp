@@ -15,7 +15,7 @@
 #include "io/numbers.h"
 #include "io/pt/entries.h"
 #include "io/sha256.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 
 namespace isinglass {
 namespace {

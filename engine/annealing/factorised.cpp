@@ -6,7 +6,7 @@
 
 #include "io/error.h"
 #include "io/sha256.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "models/density/gaussian.h"
 #include "models/identity.h"
 #include "models/lattice/bernoulli.h"

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "kernels/ops/mixture.h"
-#include "kernels/ops/one_site.h"
-#include "kernels/ops/scratch_tensor.h"
+#include "kernels/ops/gibbs.h"
+#include "kernels/ops/scratch.h"
+#include "kernels/ops/tempering.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {

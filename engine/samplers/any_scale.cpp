@@ -10,7 +10,7 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/any_scale.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 
 namespace isinglass {
 namespace {

@@ -8,7 +8,7 @@
 #include "engine/registry.h"
 #include "engine/samplers/gibbs.h"
 #include "io/error.h"
-#include "kernels/ops/block_gibbs.h"
+#include "kernels/ops/gibbs.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {

@@ -3,8 +3,7 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
-#include "kernels/ops/lattice_gibbs.h"
-#include "kernels/ops/one_site.h"
+#include "kernels/ops/gibbs.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {

@@ -5,7 +5,7 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
-#include "kernels/ops/random_walk.h"
+#include "kernels/ops/random.h"
 
 namespace isinglass {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
-#include "kernels/ops/tabulated_site.h"
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 namespace {

@@ -53,7 +53,6 @@ class Sandbox:
             self.add_shim(f"scripts/{script.name}", f"scripts/{script.name}")
         for name in LINKED:
             (self.folder / "bin" / name).symlink_to(shutil.which(name))
-        (self.folder / "build/libisinglass_ops.so").symlink_to(build / "libisinglass_ops.so")
         venv = re.search(r"^ISINGLASS_VENV:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
         (self.folder / ".venv").symlink_to(venv[1])  # of the LibTorch that was built with
         (self.folder / "weights").symlink_to(self.source / "weights")

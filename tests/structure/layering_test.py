@@ -164,7 +164,7 @@ class Layering(unittest.TestCase):
             "beside": ("engine/a.cpp", '#include "sampler.h"\n', 1),
             "torch in a kernel": ("kernels/base/a_cpu.cpp", "#include <torch/torch.h>\n", 1),
             "c10 in a kernel": ("kernels/base/a.cu", "#include <c10/cuda/CUDAStream.h>\n", 1),
-            "operators in a kernel": ("kernels/base/a.cu", '#include "kernels/ops/first_order_path.h"\n', 1),
+            "operators in a kernel": ("kernels/base/a.cu", '#include "kernels/ops/path.h"\n', 1),
             "cub": ("kernels/base/a.cu", "#include <cub/cub.cuh>\n", 1),
             "a kernel's floor": ("kernels/random/a.h", '#include "kernels/accept/a.h"\n', 1),
             "another family": ("kernels/path/a.h", '#include "kernels/jump/a.h"\n', 1),
@@ -208,7 +208,7 @@ class Layering(unittest.TestCase):
                              ["lab/: a, b, c include each other in a circle"])
 
     def test_allowed_includes_pass(self):
-        self.check("kernels/ops/first_order_path.cpp", '#include "kernels/ops/first_order_path.h"\n#include <torch/library.h>\n', [])
+        self.check("kernels/ops/path.cpp", '#include "kernels/ops/path.h"\n#include <torch/library.h>\n', [])
         self.check("cli/a.cpp", '#include "train/objectives/pcd.h"\n#include "io/error.h"\n'
                    "#include <chrono>\n", [])
         self.check("kernels/path/a_cpu.cpp", '#include "kernels/path/fast/a.h"\n#include "kernels/lattice/a.h"\n', [])

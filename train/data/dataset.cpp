@@ -8,7 +8,7 @@
 #include "io/error.h"
 #include "io/pt/pt_file.h"
 #include "io/sha256.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "models/instances/instances.h"
 #include "models/registry.h"
 #include "train/data/formats/format.h"

@@ -5,7 +5,7 @@
 
 #include "io/error.h"
 #include "io/picture.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
 
 namespace isinglass {

@@ -1,10 +1,11 @@
-// Implements the tensor layer of random states: it checks tensors, runs the kernels of
-// random_states.h and normal.h, and registers the torch operators.
-#include "kernels/ops/random_states.h"
+// Implements the tensor layer of random states and random walks: it checks tensors and runs the
+// kernels of random_states.h, normal.h and random_walk.h.
+#include "kernels/ops/random.h"
 
 #include "kernels/ops/check.h"
 #include "kernels/random/normal.h"
 #include "kernels/random/random_states.h"
+#include "kernels/random_walk/random_walk.h"
 
 namespace isinglass::ops {
 namespace {
@@ -106,56 +107,18 @@ void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
            data<int64_t>(chain_ids), data<double>(out));
 }
 
-namespace {
-
-// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
-// the functions above.
-
-void bernoulli_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
-                       int64_t purpose, Tensor out) {
-  bernoulli_rows(p, ids, seed, step, static_cast<Purpose>(purpose), out);
-}
-
-void categorical_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
-                         int64_t purpose, Tensor out) {
-  categorical_rows(p, ids, seed, step, static_cast<Purpose>(purpose), out);
-}
-
-void uniform_rows_op(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
-                     int64_t purpose, Tensor out) {
-  uniform_rows(categories, ids, seed, step, static_cast<Purpose>(purpose), out);
-}
-
-void normal_rows_op(const Tensor& ids, int64_t seed, int64_t step, int64_t purpose, Tensor out) {
-  normal_rows(ids, seed, step, static_cast<Purpose>(purpose), out);
-}
-
-void permutation_rows_op(const Tensor& ids, int64_t seed, int64_t step, int64_t purpose,
-                         Tensor out) {
-  permutation_rows(ids, seed, step, static_cast<Purpose>(purpose), out);
-}
-
-}  // namespace
-
-TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def(
-      "bernoulli_rows(Tensor p, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> "
-      "()",
-      on_all_devices(bernoulli_rows_op));
-  m.def(
-      "categorical_rows(Tensor p, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> "
-      "()",
-      on_all_devices(categorical_rows_op));
-  m.def(
-      "uniform_rows(int categories, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) "
-      "-> ()",
-      on_all_devices(uniform_rows_op));
-  m.def("normal_rows(Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> ()",
-        on_all_devices(normal_rows_op));
-  m.def("permutation_rows(Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> ()",
-        on_all_devices(permutation_rows_op));
-  m.def("step_normals(Tensor rng, Tensor chain_ids, Tensor(a!) out) -> ()",
-        on_all_devices(step_normals));
+void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
+                    const Tensor& radius, int64_t categories, bool random_count, Tensor& y) {
+  TORCH_CHECK(x.dim() == 2 && categories >= 2,
+              "isinglass operator: x must be [B, D], categories >= 2");
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(y, x, torch::kUInt8, x.numel(), "y");
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, x.size(0), "chain_ids");
+  run_twin(x, cpu::flip_uniformly, cuda::flip_uniformly, x.size(0), x.size(1),
+           static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(rng),
+           data<int64_t>(chain_ids), chain_scale(radius, x, x.size(0), 1, "radius"), random_count,
+           data<uint8_t>(y));
 }
 
 }  // namespace isinglass::ops

@@ -1,9 +1,9 @@
 // Implements the tensor layer of Hamiltonian trajectories: it checks tensors, runs the kernels of
-// leapfrog.h and registers their torch operators.
-#include "kernels/ops/leapfrog.h"
+// leapfrog.h.
+#include "kernels/ops/hamiltonian.h"
 
 #include "kernels/hamiltonian/leapfrog.h"
-#include "kernels/ops/chain_scale.h"
+#include "kernels/ops/check.h"
 
 namespace isinglass::ops {
 namespace {
@@ -51,42 +51,6 @@ void kick_and_drift(const Particles& particles, const Forces& forces, const Tens
            chain_scale(step_size, momentum, shape.chains, 1, "step_size"), Leap{kick, drift},
            data<double>(momentum), data<float>(to),
            LogMomenta{data<double>(log.before), data<double>(log.after), log.elastic});
-}
-
-namespace {
-
-// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
-// the functions above.
-
-using Optional = std::optional<Tensor>;
-
-void refresh_momentum_op(int64_t group, double mass, const Tensor& rng, const Tensor& chain_ids,
-                         double damping, Optional kept, Tensor momentum) {
-  Tensor old = kept.value_or(Tensor());
-  refresh_momentum({group, mass}, rng, chain_ids, damping, old, momentum);
-}
-
-void kick_and_drift_op(int64_t group, double mass, const Tensor& x, const Tensor& gradient,
-                       const Optional& energy, double strength, const Tensor& step_size,
-                       double kick, double drift, bool elastic, Tensor momentum, Tensor to,
-                       Optional before, Optional after) {
-  kick_and_drift({group, mass}, {x, gradient, energy.value_or(Tensor()), strength}, step_size, kick,
-                 drift, momentum, to,
-                 {before.value_or(Tensor()), after.value_or(Tensor()), elastic});
-}
-
-}  // namespace
-
-TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def(
-      "refresh_momentum(int group, float mass, Tensor rng, Tensor chain_ids, float damping, "
-      "Tensor(a!)? kept, Tensor(b!) momentum) -> ()",
-      on_all_devices(refresh_momentum_op));
-  m.def(
-      "kick_and_drift(int group, float mass, Tensor x, Tensor gradient, Tensor? energy, float "
-      "strength, Tensor step_size, float kick, float drift, bool elastic, Tensor(a!) momentum, "
-      "Tensor(b!) to, Tensor(c!)? log_before, Tensor(d!)? log_after) -> ()",
-      on_all_devices(kick_and_drift_op));
 }
 
 }  // namespace isinglass::ops

@@ -1,11 +1,15 @@
-// Runs swaps of parallel tempering (kernels/tempering/swap.h) on tensors, for C·R chains on a
-// ladder of R rungs.
+// Runs the kernels of tempering (kernels/tempering/) on tensors: swaps for C·R chains on a ladder
+// of R rungs (swap.h), and mixtures of energies [B], and of gradients or differences [B, …]
+// (mixture.h).
 #pragma once
 
+#include "io/torch.h"
 #include "kernels/base/measured_pairs.h"
 #include "kernels/ops/metropolis.h"
 
 namespace isinglass::ops {
+
+using torch::Tensor;
 
 // Holds the β, float64 [R], and the scales, float64 [R, n], of the rungs (swap.h).
 struct RungTensors {
@@ -52,5 +56,10 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
 // rung 0.
 void replace_reference(const Tensor& chain, const Tensor& rng, at::TensorList chains,
                        at::TensorList own);
+
+// Writes out = start + β (target − start), or β·target if start is undefined. target and out are
+// float32 or float64 [B, …]; start is the same, or one row of it. beta is float64 with one number
+// for all rows, or with n numbers, each for rows / n successive rows.
+void mix(const Tensor& start, const Tensor& target, const Tensor& beta, Tensor& out);
 
 }  // namespace isinglass::ops

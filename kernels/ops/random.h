@@ -1,5 +1,6 @@
-// Draws random states and normal numbers (kernels/random/random_states.h, normal.h) into tensors.
-// ids int64 [N]; rng int64 [2] {seed, step}; chain_ids int64 [B].
+// Draws random states, normal numbers (kernels/random/random_states.h, normal.h) and random-walk
+// proposals (kernels/random_walk/random_walk.h) into tensors. ids int64 [N]; rng int64 [2]
+// {seed, step}; chain_ids int64 [B].
 #pragma once
 
 #include "io/torch.h"
@@ -35,5 +36,9 @@ void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Te
 void step_normal_rows(const Tensor& rng, const Tensor& chain_ids, Purpose purpose, Tensor& out);
 // Draws out float64 [B, D] ~ N(0, I) within a step, with the purpose kNoise.
 void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out);
+
+// Proposes y. x, y uint8 [B, D]; radius float64 [1] or [B, 1]; rng int64 [2]; chain_ids int64 [B].
+void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
+                    const Tensor& radius, int64_t categories, bool random_count, Tensor& y);
 
 }  // namespace isinglass::ops

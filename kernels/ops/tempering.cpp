@@ -1,8 +1,9 @@
-// Implements the tensor layer of swaps between rungs: it checks tensors and runs the kernels of
-// swap.h.
-#include "kernels/ops/swap.h"
+// Implements the tensor layer of tempering: it checks tensors and runs the kernels of swap.h and
+// mixture.h.
+#include "kernels/ops/tempering.h"
 
-#include "kernels/ops/pointers.h"
+#include "kernels/ops/check.h"
+#include "kernels/tempering/mixture.h"
 #include "kernels/tempering/swap.h"
 
 namespace isinglass::ops {
@@ -100,6 +101,42 @@ void replace_reference(const Tensor& chain, const Tensor& rng, at::TensorList ch
   }
   run_twin(chain, cpu::replace_reference, cuda::replace_reference, c, r, data<int64_t>(rng),
            data<int64_t>(chain), rows);
+}
+
+namespace {
+
+template <class T>
+void mix_rows(const Tensor& start, const Tensor& target, const Tensor& beta, const Tensor& out) {
+  const int64_t rows = target.size(0), columns = target.numel() / rows;
+  const bool one_start = start.defined() && start.numel() != target.numel();
+  const Mixture<T> mixture{rows,      columns,         beta.numel(),       data<T>(start),
+                           one_start, data<T>(target), data<double>(beta), data<T>(out)};
+  run_twin(target, [](auto... a) { cpu::mix(a...); }, [](auto... a) { cuda::mix(a...); }, mixture);
+}
+
+}  // namespace
+
+void mix(const Tensor& start, const Tensor& target, const Tensor& beta, Tensor& out) {
+  const int64_t rows = target.size(0);
+  TORCH_CHECK(rows % beta.numel() == 0, "one beta per chain, and ", rows, " states");
+  if (target.numel() == 0) return;
+  const torch::ScalarType type = target.scalar_type();
+  TORCH_CHECK(type == torch::kFloat32 || type == torch::kFloat64,
+              "isinglass operator: the mixed tensors must be float32 or float64");
+  const Tensor from = target.contiguous();
+  check(beta, target, torch::kFloat64, beta.numel(), "beta");
+  if (start.defined()) {
+    const bool one = start.numel() != target.numel();
+    check(start, target, type, one ? target.numel() / rows : target.numel(), "start");
+  }
+  Tensor to = out.is_contiguous() ? out : torch::empty_like(from);
+  check(to, target, type, target.numel(), "out");
+  if (type == torch::kFloat64) {
+    mix_rows<double>(start, from, beta, to);
+  } else {
+    mix_rows<float>(start, from, beta, to);
+  }
+  if (!to.is_same(out)) out.copy_(to);
 }
 
 }  // namespace isinglass::ops
