@@ -1,6 +1,6 @@
 // Implements the tensor layer of Gibbs steps: it checks tensors and runs the kernels of one_site.h,
-// lattice_gibbs.h, block_gibbs.h and chromatic.h. For sweeps it chooses between the kernels with and
-// without neighbourhood tables.
+// lattice_gibbs.h, block_gibbs.h and chromatic.h. For sweeps it chooses between the kernels with
+// and without neighbourhood tables.
 #include "kernels/ops/gibbs.h"
 
 #include <algorithm>

@@ -17,8 +17,8 @@
 namespace isinglass {
 
 // An iteration's batch, which Objective::draw() makes for loss() and keep(). An objective fills in
-// the fields that it uses. If loss() is captured in a CUDA graph, the tensors that it reads have the
-// same addresses in every iteration.
+// the fields that it uses. If loss() is captured in a CUDA graph, the tensors that it reads have
+// the same addresses in every iteration.
 struct Batch {
   int64_t iteration = 0;                  // from 1
   torch::Tensor data;                     // states [batch, D], of all ranks

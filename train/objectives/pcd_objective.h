@@ -35,8 +35,8 @@ class PcdObjective : public Objective {
   Loss loss(EnergyModel& model, const Batch& batch) override;
   void update(const std::function<torch::Tensor()>& step) override;
   bool capturable(const EnergyModel& model) const override;
-  // Writes the chains of all ranks back to the buffer. Their transfer began in draw() and ends here.
-  // Throws NumericalError on every rank if the chains of one rank have failed.
+  // Writes the chains of all ranks back to the buffer. Their transfer began in draw() and ends
+  // here. Throws NumericalError on every rank if the chains of one rank have failed.
   void keep(Batch batch) override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
