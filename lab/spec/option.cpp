@@ -16,6 +16,11 @@ namespace isinglass {
 
 namespace fs = std::filesystem;
 
+bool applies(const Option& option, const std::string& objective) {
+  const std::vector<std::string>& all = option.objectives;
+  return all.empty() || std::find(all.begin(), all.end(), objective) != all.end();
+}
+
 const Option* find_option(const OptionTable& table, const std::string& name) {
   const auto found =
       std::find_if(table.begin(), table.end(), [&](const Option& o) { return o.name == name; });

@@ -20,16 +20,16 @@ namespace isinglass {
 // the fields that it uses. If loss() is captured in a CUDA graph, the tensors that it reads have
 // the same addresses in every iteration.
 struct Batch {
-  int64_t iteration = 0;                  // from 1
-  torch::Tensor data;                     // states [batch, D], of all ranks
-  torch::Tensor targets;                  // noise or labels of the data, [batch, …]
-  torch::Tensor chains;                   // states after their steps, of this rank
-  torch::Tensor acceptance, hops;         // means over these chains and steps, float64 []
-  torch::Tensor slots;                    // int64 [batch], the chains of all ranks
-  std::future<torch::Tensor> all_chains;  // the chains of all ranks, in transfer
-  std::string failure;                    // error of this rank's chains; empty if none
+  int64_t iteration = 0;                       // from 1
+  torch::Tensor data = {};                     // states [batch, D], of all ranks
+  torch::Tensor targets = {};                  // noise or labels of the data, [batch, …]
+  torch::Tensor chains = {};                   // states after their steps, of this rank
+  torch::Tensor acceptance = {}, hops = {};    // means over these chains and steps, float64 []
+  torch::Tensor slots = {};                    // int64 [batch], the chains of all ranks
+  std::future<torch::Tensor> all_chains = {};  // the chains of all ranks, in transfer
+  std::string failure = {};                    // error of this rank's chains; empty if none
   // Further metrics (metrics.h), in iterations that have any. They are the same on all ranks.
-  std::vector<std::pair<std::string, double>> metrics;
+  std::vector<std::pair<std::string, double>> metrics = {};
 };
 
 // The loss of an iteration, float64 [], which is differentiable in the model's parameters, and the
