@@ -35,7 +35,7 @@ class Entries {
   torch::Tensor list(const std::string& key, torch::ScalarType type) const {
     const torch::Tensor& values = get<torch::Tensor>(key);
     require(values.dim() == 1 && values.scalar_type() == type,
-            "{} is not a checkpoint of a training run: '{}' is no list of {}", file_, key,
+            "{} is not a checkpoint of a training run: '{}' is not a list of {}", file_, key,
             torch::toString(type));
     return values;
   }
@@ -92,7 +92,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
           file.string());
   const Entries entries(std::get<PtDict>(content.value), file.string());
   require_format(entries.get<int64_t>("format_version"), kFormatVersion, file.string(),
-                 "train anew (its ema.pt serves either program)");
+                 "start a new training run (both versions can read the ema.pt of this one)");
   Checkpoint c;
   c.settings = entries.get<PtDict>("settings");
   c.program = entries.get<std::string>("program");

@@ -36,7 +36,8 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
                            const std::optional<double>& scale) {
   const StateSpace space = model.space();
   if (!space.discrete()) return Factorised::normal(space.sites, scale.value_or(1), device);
-  require_options(!scale, "`start-scale` is of continuous states; {} has others", model.title());
+  require_options(!scale, "`start-scale` requires continuous states, which {} does not have",
+                  model.title());
   const torch::Tensor base = model.base_mean();
   if (base.defined()) return Factorised::independent(base.to(device));
   if (data) return Factorised::independent(clamped_mean(*data).to(device));

@@ -99,7 +99,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
 
 void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   const PtEntries entries(checkpoint, kWhat);
-  require_format(entries.integer("format"), kFormat, kWhat, "anneal anew");
+  require_format(entries.integer("format"), kFormat, kWhat, "start a new annealing run");
   const PtDict& saved_settings = entries.dict("settings");
   require_same_settings(saved_settings, known_to(saved_settings, settings()), kWhat);
   require_same_functions(entries.find<PtDict>("functions"), target_, device_, kWhat);

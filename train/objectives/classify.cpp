@@ -14,7 +14,7 @@ constexpr int64_t kPictures = 100, kColumns = 10;
 ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, const Dataset& data,
                         const torch::Tensor& labels) {
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
-  require(dynamic_cast<const HasLogits*>(&model), "model {} is no classifier; mlp can be one",
+  require(dynamic_cast<const HasLogits*>(&model), "model {} is not a classifier; an mlp can be one",
           model.kind_name());
   require(data.train.size(1) == model.space().sites,
           "the model has {} sites; the images of '{}' have {}", model.space().sites, data.name,

@@ -150,10 +150,9 @@ TEST(NamedSets, OtherImagesThanThePublishedAreRefused) {
     put_file(scratch / "mnist" / name, idx_bytes({count, 28, 28}, pixels));
   };
   put("train-images-idx3-ubyte", 60000, std::string(60000 * size_t{784}, '\xdd'));
-  EXPECT_ERROR(
-      load_dataset("mnist", scratch.folder()),
-      "train-images-idx3-ubyte is not of MNIST: the mean of its pixels is 0.8667, and 0.1307 "
-      "as published");
+  EXPECT_ERROR(load_dataset("mnist", scratch.folder()),
+               "train-images-idx3-ubyte is not a file of MNIST: the mean of its pixels is 0.8667, "
+               "but 0.1307 in the published data");
   const std::string tenth = speckled(60000, 2, 67);  // a mean of 67 / 510
   put("train-images-idx3-ubyte", 60000, tenth);
   put("t10k-images-idx3-ubyte", 10000, tenth.substr(0, 7840000));

@@ -63,7 +63,7 @@ TEST(OwnImages, TypesAndShapes) {
   EXPECT_ERROR(load(torch::full({2, 4}, 1.5)), "outside [0, 1]");
   EXPECT_ERROR(load(torch::full({2, 4}, std::nan(""))), "not a number");
   EXPECT_ERROR(load(torch::arange(16).view({4, 4}).to(torch::kUInt8)), "whole numbers up to 15");
-  EXPECT_ERROR(load(torch::full({2, 4}, 2, torch::kUInt8)), "Divided by 2, as real values");
+  EXPECT_ERROR(load(torch::full({2, 4}, 2, torch::kUInt8)), "Divide them by 2 to make them real");
   EXPECT_ERROR(load(torch::full({2, 4}, 127, torch::kUInt8)), "at least 128 of 255");
   EXPECT_EQ(load(torch::full({2, 4}, 128, torch::kUInt8)).values, PixelValues::kGrey);
   EXPECT_EQ(load(torch::full({2, 4}, 0.1f)).values, PixelValues::kGrey);
@@ -91,7 +91,7 @@ TEST(OwnImages, OfCategories) {
   }
   write_pt(file, PtValue{torch::rand({3, 4})});
   EXPECT_ERROR(load_dataset(file, "unused", 5), "categories are whole numbers");
-  EXPECT_ERROR(load_dataset("strokes", "unused", 5), "says itself what its pixels are");
+  EXPECT_ERROR(load_dataset("strokes", "unused", 5), "determines the values of its pixels");
 }
 
 TEST(OwnImages, IdxFile) {
@@ -147,7 +147,7 @@ TEST(OwnSplits, OfUnclearScaleAreRefused) {
   EXPECT_ERROR(of_splits(levels, torch::full({1, 4}, 16, torch::kUInt8)),
                "the split 'test' holds whole numbers up to 16; expected 0 and 1, or grey levels");
   EXPECT_ERROR(of_splits(kBits, torch::arange(4).view({1, 4})),
-               "with levels 4 they are categories");
+               "give levels 4 to read them as categories");
 }
 
 TEST(OwnSplits, HaveOneSize) {
@@ -192,8 +192,9 @@ TEST(OwnImages, OfWholeNumbersOfAnyType) {
   EXPECT_TRUE(load(levels).train.equal(levels.to(torch::kUInt8)));
   EXPECT_ERROR(load(levels * 2), "x holds whole numbers from 0 to 510");
   for (const auto type : {torch::kInt8, torch::kInt64, torch::kFloat32}) {
-    EXPECT_ERROR(load((2 * kBits - 1).to(type)),
-                 "x holds -1 and 1; states are 0 and 1: (s + 1)/2 of spins s");
+    EXPECT_ERROR(
+        load((2 * kBits - 1).to(type)),
+        "x holds the values -1 and 1, but states have the values 0 and 1; (s + 1)/2 converts");
   }
   EXPECT_ERROR(load(-kBits), "x holds whole numbers from -1 to 0");
   EXPECT_ERROR(load(torch::ones({2, 4}, torch::kComplexFloat)),
@@ -270,13 +271,14 @@ TEST(OwnFiles, OfSplits) {
   EXPECT_TRUE(load_labels(all, "unused").equal(labels));
   EXPECT_ERROR(load_labels(train, "unused"), "holds no classes");
   EXPECT_ERROR(load_dataset(all, "unused", {}, {.validation = train}),
-               "all.pt holds such images itself");
+               "all.pt already holds images of that split");
   EXPECT_ERROR(load_dataset(train, "unused", {}, {.test = all}), "which holds several arrays");
-  EXPECT_ERROR(load_dataset("strokes", "unused", {}, {.test = test}), "has splits of its own");
+  EXPECT_ERROR(load_dataset("strokes", "unused", {}, {.test = test}), "has its own splits");
   EXPECT_ERROR(load_dataset(train, "unused", {}, {.test = scratch / "none.npy"}), "none.npy");
   const auto odd = file("odd.pt", {PtDict{{"a", {kBits}}, {"b", {kBits}}}});
-  EXPECT_ERROR(load_dataset(odd, "unused"),
-               "odd.pt holds the arrays a, b; expected train, validation and test, or one alone");
+  EXPECT_ERROR(
+      load_dataset(odd, "unused"),
+      "odd.pt holds the arrays a, b; expected train, validation and test, or a single array");
   const auto lone = file("lone.pt", {PtDict{{"test", {kBits}}}});
   EXPECT_ERROR(load_dataset(lone, "unused"), "expected train, validation and test");
 

@@ -230,8 +230,9 @@ void for_each_array(const fs::path& file, const std::function<void(const Matrix&
       require(inner.done(), "{} is corrupt: a compressed variable holds more than one element",
               file.string());
     }
-    require(element.type == kMatrix, "{} is corrupt: an element of type {} stands for a variable",
-            file.string(), element.type);
+    require(element.type == kMatrix,
+            "{} is corrupt: it has an element of type {} in place of a variable", file.string(),
+            element.type);
     const Matrix matrix = parse_matrix(file, element.data, 0);
     if (!matrix.array.type.empty()) visit(matrix);
   }
