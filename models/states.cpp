@@ -37,10 +37,10 @@ void check_values(const StateSpace& space, const torch::Tensor& x, const std::st
   }
   const int64_t least = x.min().item<int64_t>(), most = x.max().item<int64_t>();
   const bool spins = space.categories == 2 && least == -1 && most <= 1;
-  require(!spins,
-          "{} hold the value -1; the model has values 0 and 1, and (x + 1) / 2 makes these "
-          "of spins -1 and 1",
-          what);
+  require(
+      !spins,
+      "{} hold the value -1, but the model has values 0 and 1; (x + 1) / 2 converts spins -1 and 1",
+      what);
   require(least >= 0 && most < space.categories,
           "{} hold the value {}; the model has values 0 to {}", what, least < 0 ? least : most,
           space.categories - 1);
@@ -65,7 +65,7 @@ void check_space(const StateSpace& space, const std::string& title) {
 
 void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
   check_shape(space, x, what);
-  require(x.scalar_type() == space.dtype(), "{} must be {}, and are {}", what,
+  require(x.scalar_type() == space.dtype(), "{} must be {}, but are {}", what,
           dtype_name(space.dtype()), dtype_name(x.scalar_type()));
   check_values(space, x, what);
 }

@@ -52,7 +52,7 @@ PtDict saved_chains(const Sampler& sampler, const ChainState& state, const StepP
 
 Tensor saved_states(const PtDict& saved, int64_t chains) {
   const Tensor& x = PtEntries(saved, kWhat).tensor("x");
-  require(x.dim() == 2 && x.size(0) == chains, "{} holds {} of them; the run has {}", kWhat,
+  require(x.dim() == 2 && x.size(0) == chains, "{} holds {} chains, but the run has {}", kWhat,
           x.dim() == 2 ? x.size(0) : 0, chains);
   return x;
 }

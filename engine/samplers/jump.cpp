@@ -109,7 +109,7 @@ StepInfo JumpSampler::steps(EnergyModel& model, ChainState& state, StepParams& p
                             int64_t n) const {
   if (!state.workspace.scratch) return Sampler::steps(model, state, params, n);
   const ops::NeighbourhoodTensors* neighbourhoods = local_table_of(model);
-  TORCH_CHECK(neighbourhoods, "the lattice has lost its neighbourhoods");
+  TORCH_CHECK(neighbourhoods, "the neighbourhoods of the lattice are missing");
   ops::lattice_jump_step(*neighbourhoods, n, params.rng, state.chain_ids, params.scale,
                          static_cast<JumpScratch&>(*state.workspace.scratch).local, state.x,
                          state.current.energy, state.statistics);

@@ -20,7 +20,8 @@ void mix_rows(const Tensor& start, const Tensor& target, const Tensor& beta, con
 
 void mix(const Tensor& start, const Tensor& target, const Tensor& beta, Tensor& out) {
   const int64_t rows = target.size(0);
-  TORCH_CHECK(rows % beta.numel() == 0, "one beta per chain, and ", rows, " states");
+  TORCH_CHECK(rows % beta.numel() == 0,
+              "isinglass operator: the number of betas does not divide the ", rows, " states");
   if (target.numel() == 0) return;
   const torch::ScalarType type = target.scalar_type();
   TORCH_CHECK(type == torch::kFloat32 || type == torch::kFloat64,

@@ -61,7 +61,7 @@ void draw_conditionals(const Tensor& difference, const Tensor& site, const Tenso
 double add_drawn_differences(const Tensor& x, const Tensor& site, const Tensor& difference,
                              Tensor& energy) {
   TORCH_CHECK(x.is_cpu() && difference.dim() == 2,
-              "isinglass operator: drawn differences [B, K] are added on a CPU");
+              "isinglass operator: drawn differences [B, K] can be added on a CPU only");
   const int64_t chains = x.size(0), sites = x.size(1), categories = difference.size(1);
   check(x, x, torch::kUInt8, x.numel(), "x");
   check(site, x, torch::kInt64, chains, "site");

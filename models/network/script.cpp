@@ -48,8 +48,8 @@ struct ScriptModel::Program {
 ScriptModel::ScriptModel(const std::filesystem::path& file, const StateSpace& space,
                          std::optional<int64_t> label)
     : file_(file.string()), space_(space), label_(label) {
-  require(std::filesystem::is_regular_file(file), "{}: no such file", file_);
-  program_ = reported(file_, "not a TorchScript module", [&] {
+  require(std::filesystem::is_regular_file(file), "{} does not exist or is not a file", file_);
+  program_ = reported(file_, "the file is not a TorchScript module", [&] {
     auto program = std::make_unique<Program>(Program{torch::jit::load(file_, torch::kCPU)});
     program->module.eval();
     for (auto parameter : program->module.parameters()) parameter.set_requires_grad(false);
@@ -95,7 +95,7 @@ void ScriptModel::check_first(const torch::Tensor& output, int64_t states) {
           label_ ? "outputs of classes" : "energies",
           label_ ? fmt::format("{}, C", states) : fmt::format("{}", states));
   if (label_) {
-    require_options(*label_ < output.size(1), "`class` is {}, and {} has {} outputs", *label_,
+    require_options(*label_ < output.size(1), "`class` is {}, but {} has {} outputs", *label_,
                     file_, output.size(1));
   }
   require(torch::isfinite(output).all().item<bool>(),

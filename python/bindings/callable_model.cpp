@@ -166,7 +166,7 @@ void CallableModel::check(const torch::Tensor& input, const torch::Tensor& outpu
           "{} returned energies of type {}; float32 or float64 is needed, because energies decide "
           "acceptance",
           name_, torch::toString(output.scalar_type()));
-  require(output.device() == input.device(), "{} returned energies on {}, and the states are on {}",
+  require(output.device() == input.device(), "{} returned energies on {}, but the states are on {}",
           name_, output.device().str(), input.device().str());
   require(!input.requires_grad() || !torch::GradMode::is_enabled() || output.requires_grad(),
           "{}'s energies do not depend on the states by differentiable operations", name_);

@@ -111,7 +111,7 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
   refused(
       "train --dataset images.pt --levels 3 --channels 4 --sampler nb --radius 100 --iters 2 --out "
       "x",
-      "nb moves up to 2R - 1 distinct sites, and the model has 12");
+      "nb moves up to 2R - 1 distinct sites, but the model has 12");
   refused("train --dataset freyfaces --data-dir nowhere --iters 2 --out x",
           "nowhere/freyfaces/freyfaces-images-idx3-ubyte (or the same with .gz) is missing");
   refused("train --dataset images.pt --levels 2 --iters 2 --out x",

@@ -223,7 +223,7 @@ TEST_F(Continuous, MistakesGetOneLine) {
   expect_refused(start + "hmc --step-size -1", "--step-size is -1");
   expect_refused(start + "hmc --leapfrog 0", "--leapfrog is 0");
   expect_refused(start + "fhl --pull nan", "--pull is");
-  expect_refused(start + "hmc --gradient-model gaussian=three.pt", "it has 3 sites");
+  expect_refused(start + "hmc --gradient-model gaussian=three.pt", "has 3 sites, but");
   expect_refused(start + "hmc --gradient-model gaussian", "NAME=FILE.pt is needed");
   expect_refused(start + "hmc --gradient-model gaussian=none.pt", "none.pt");
   expect_refused(start + "gwg", "these do: ula, mala, uhmc, hmc, fhl");

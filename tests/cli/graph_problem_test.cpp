@@ -179,7 +179,7 @@ TEST_F(GraphSample, BadInputIsOneLine) {
       "sample --model ising --weights ising.pt --sampler gwg --steps 2 --out "
       "out ";
   const std::map<std::string, std::string> wrong = {
-      {mis + "loop.txt", "loop.txt: line 2: an edge of vertex 2 with itself"},
+      {mis + "loop.txt", "loop.txt: line 2: the edge joins vertex 2 with itself"},
       {mis + "ising.pt", "not a graph"},
       {mis + "nowhere.txt", "nowhere.txt"},
       {mis + "graph.txt --penalty 0", "--penalty is 0"},

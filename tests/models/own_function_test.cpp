@@ -60,8 +60,9 @@ TEST(OwnFunction, IsKnownByItsEnergies) {
         StateSpace{StateKind::kContinuous, 4}, StateSpace{StateKind::kPermutation, 6, 6}}) {
     EXPECT_NO_THROW(check_against(*linear(1, space), *linear(1, space)));
     EXPECT_ERROR(check_against(*linear(1, space), *linear(1.0001, space)),
-                 "the checkpoint belongs to a run with another function than model mine: U of one "
-                 "fixed state was");
+                 "the checkpoint belongs to a run with another function than model mine, whose "
+                 "energy U at a fixed "
+                 "state was");
     EXPECT_EQ(functions_sha256(*linear(1, space), torch::kCPU),
               functions_sha256(*linear(1, space), torch::kCPU));
     EXPECT_NE(functions_sha256(*linear(1, space), torch::kCPU),

@@ -157,7 +157,7 @@ TEST(AsStates, RefusesWhatWouldBecomeOtherValues) {
   EXPECT_ERROR(as_states(binary, of(0, 1).to(torch::kFloat32), "x"),
                "must be uint8, and are float32");
   EXPECT_ERROR(as_states({StateKind::kContinuous, 2}, of(0, 1), "x"),
-               "must be float32, and are int64");
+               "must be float32, but are int64");
 }
 
 TEST(CheckSpace, AllowsWhatKernelsCanNumber) {
