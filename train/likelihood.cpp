@@ -23,9 +23,9 @@ double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string
   const torch::Tensor bad = torch::isfinite(energy).logical_not().nonzero();
   if (bad.size(0) > 0) {
     const int64_t row = bad[0][0].item<int64_t>();
-    throw NumericalError(
-        fmt::format("the energy of row {} of the {} images is {}; {} of {} are not finite", row,
-                    split, energy[row].item<double>(), bad.size(0), energy.size(0)));
+    throw NumericalError(fmt::format(
+        "the energy of row {} of the {} images is {}; in all, {} of {} energies are not finite",
+        row, split, energy[row].item<double>(), bad.size(0), energy.size(0)));
   }
   return energy.mean().item<double>();
 }

@@ -50,8 +50,8 @@ TrainOptions checked(const TrainOptions& o) {
           kLargestRate);
   require(o.warmup >= 0, "warmup is {}; it must be 0 or more", o.warmup);
   require(o.end_rate >= 0 && o.end_rate <= o.learning_rate,
-          "the last learning rate is {}; it must be in [0, {}], the first one", o.end_rate,
-          o.learning_rate);
+          "the last learning rate is {}; it must be at least 0 and at most the first one, {}",
+          o.end_rate, o.learning_rate);
   require(std::isfinite(o.clip) && o.clip >= 0, "clip is {}; it must be 0 or more", o.clip);
   require(
       std::isfinite(o.weight_decay) && o.weight_decay >= 0 && o.weight_decay * o.learning_rate < 1,

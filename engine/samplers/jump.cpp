@@ -36,8 +36,8 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&)
 
 void check_categories(const SamplerOptions&, const EnergyModel& model) {
   require(model.space().categories <= kMaxSolvedCategories,
-          "lbjb solves a {0} x {0} system for every site and takes at most {1} categories; lbj, "
-          "lbjf and dlp take any",
+          "lbjb solves a {0} x {0} system for every site and allows at most {1} categories; lbj, "
+          "lbjf and dlp allow any number",
           model.space().categories, kMaxSolvedCategories);
 }
 

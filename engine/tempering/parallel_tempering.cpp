@@ -193,7 +193,8 @@ StepInfo ParallelTempering::step(EnergyModel& model, ChainState& state, StepPara
 }
 
 void ParallelTempering::require_target(const EnergyModel& model) const {
-  TORCH_CHECK(&model == &target_, "parallel tempering steps on the target that it was made for");
+  TORCH_CHECK(&model == &target_,
+              "parallel tempering must step on the target for which it was made");
 }
 
 StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,

@@ -371,7 +371,7 @@ ModelPointer make_instance(const std::string& text, const ImageSource& images) {
                   "instance {} is made of images: `dataset` NAME is needed", instance.name);
   const ModelPointer model = instance.make(numbers);
   const StateSpace space = model->space();
-  require(space.categories <= 256, "instance {}: {} categories; at most 256 are allowed", text,
+  require(space.categories <= 256, "instance {} has {} categories; at most 256 are allowed", text,
           space.categories);
   return model;
 }

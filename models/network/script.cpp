@@ -118,8 +118,8 @@ std::shared_ptr<EnergyModel> load_script(const ModelOptions& options) {
 
 std::vector<ModelEntry> script_models() {
   return {{.name = "script",
-           .energy = "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]; "
-                     "of a classifier -f(x)[y], `class` y",
+           .energy = "output of the TorchScript module for float [B,D] or one-hot [B,D,K]; of a "
+                     "classifier -f(x)[y], `class` y",
            .parameters =
                "a TorchScript file, which is a program: load only what you trust; and `sites` D",
            .state_kinds = "continuous, binary, categorical (`categories`)",

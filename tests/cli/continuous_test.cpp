@@ -183,7 +183,7 @@ TEST_F(Continuous, ClassesOfAClassifierAreEnergies) {
   EXPECT_TRUE(torch::allclose(read_named_tensors(dir_ / "e.pt")[0].second,
                               draws("three")[1].second.reshape({200}), 1e-4, 1e-5));
   expect_refused(sample, "a classifier of 10 classes; --class Y");
-  expect_refused(sample + "--class 10", "--class is 10, and");
+  expect_refused(sample + "--class 10", "--class is 10, but");
   expect_refused(kGaussian + "--sampler hmc --steps 2 --class 1", "gaussian is not a classifier");
   expect_refused("train --objective classify --dataset ring-points", "has no classes");
   expect_refused(train + "--noise 0.1", "--noise does not go with --objective classify");

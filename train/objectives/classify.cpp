@@ -17,8 +17,8 @@ ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, cons
   require(dynamic_cast<const HasLogits*>(&model), "model {} is not a classifier; an mlp can be one",
           model.kind_name());
   require(data.train.size(1) == model.space().sites,
-          "the model has {} sites; the images of '{}' have {}", model.space().sites, data.name,
-          data.train.size(1));
+          "the model has {} sites, but the images of '{}' have {} pixels", model.space().sites,
+          data.name, data.train.size(1));
   require_labels(labels, data.train.size(0), data.name);
   return o;
 }
@@ -43,7 +43,7 @@ Loss ClassifyObjective::loss(EnergyModel& model, int64_t iteration) {
   const torch::Tensor classes = labels_.index_select(0, images.to(labels_.device()));
   const torch::Tensor states = share_.own.of(batches_.states(iteration));
   const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(states);
-  require(logits.size(1) >= classes_, "the model has {} classes; the labels have {}",
+  require(logits.size(1) >= classes_, "the model has {} classes, but the labels have {}",
           logits.size(1), classes_);
   const torch::Tensor loss =
       share_.weight * torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);

@@ -23,8 +23,9 @@ DsmOptions checked(const DsmOptions& o, const EnergyModel& model, const Dataset&
       model.kind_name());
   require(data.train.dim() == 2 && data.train.size(0) > 0, "the data set '{}' has no points",
           data.name);
-  require(data.train.size(1) == space.sites, "the model has {} sites; the points of '{}' have {}",
-          space.sites, data.name, data.train.size(1));
+  require(data.train.size(1) == space.sites,
+          "the model has {} sites, but the points of '{}' have {} coordinates", space.sites,
+          data.name, data.train.size(1));
   return o;
 }
 

@@ -29,7 +29,7 @@ void check_fit(const EnergyModel& model, const Dataset& data) {
           own.one_hot() ? fmt::format("categorical states of {} values", own.categories)
                         : "binary states",
           model.kind_name());
-  require(own.sites == space.sites, "the model has {} sites; the images of '{}' have {} pixels",
+  require(own.sites == space.sites, "the model has {} sites, but the images of '{}' have {} pixels",
           space.sites, data.name, data.train.size(1));
 }
 

@@ -206,7 +206,7 @@ TEST_F(Scripts, ClassesOfAClassifierAreEnergies) {
   const EnergyGrad at = load_class("x * x", 1)->energy_and_grad(x);  // −f(x)[1] = −x_1²
   EXPECT_TRUE(torch::equal(at.energy, torch::tensor({-4., 0.}, torch::kFloat64)));
   EXPECT_TRUE(torch::equal(at.gradient[0], torch::tensor({0.f, -4.f, 0.f})));
-  EXPECT_ERROR(load_class("x", 3)->energy(x), "class is 3, and");
+  EXPECT_ERROR(load_class("x", 3)->energy(x), "class is 3, but");
   EXPECT_ERROR(load_class("x.sum(1)", 0)->energy(x), "outputs of classes [2, C]");
 }
 

@@ -160,10 +160,12 @@ TEST(OwnSplits, HaveOneSize) {
     EXPECT_FALSE(data.flat);
     EXPECT_EQ(data.train.sizes(), torch::IntArrayRef({2, 16}));
   }
-  EXPECT_ERROR(of_splits(torch::ones({2, 4, 4}), torch::ones({1, 2, 8})),
-               "the split 'test' holds images of 2x8 pixels, the split 'train' of 4x4");
-  EXPECT_ERROR(of_splits(torch::ones({2, 16}), torch::ones({1, 15})),
-               "the split 'test' holds images of 15 pixels, the split 'train' of 16");
+  EXPECT_ERROR(
+      of_splits(torch::ones({2, 4, 4}), torch::ones({1, 2, 8})),
+      "the split 'test' holds images of 2x8 pixels, but the split 'train' holds images of 4x4");
+  EXPECT_ERROR(
+      of_splits(torch::ones({2, 16}), torch::ones({1, 15})),
+      "the split 'test' holds images of 15 pixels, but the split 'train' holds images of 16");
   EXPECT_ERROR(own_images({.test = {"the split 'test'", kBits}}, "the splits"),
                "the splits has no training images");
   EXPECT_EQ(of_splits(kBits, kBits.narrow(0, 0, 0)).test.sizes(), torch::IntArrayRef({0, 4}));
@@ -230,8 +232,9 @@ TEST(OwnPoints, OfSplits) {
   EXPECT_TRUE(data.train.equal(arrays.train.values));
   EXPECT_TRUE(data.test.equal(arrays.test.values));
   EXPECT_FALSE(are_points(splits(torch::randn({5, 3}), kBits)));
-  EXPECT_ERROR(own_points(splits(torch::randn({5, 3}), torch::randn({2, 4})), "the splits"),
-               "the split 'test' holds images of 4 pixels, the split 'train' of 3");
+  EXPECT_ERROR(
+      own_points(splits(torch::randn({5, 3}), torch::randn({2, 4})), "the splits"),
+      "the split 'test' holds images of 4 pixels, but the split 'train' holds images of 3");
 }
 
 TEST(SetImageSize, SaysWhatRowsAre) {
