@@ -77,8 +77,7 @@ void advance_exact_path_op(const Tensor& differences, const Tensor& rng, const T
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "advance_exact_path(Tensor differences, Tensor rng, Tensor chain_ids, Tensor radius, int "
-      "position, "
-      "int max_length, int balancing, Tensor(a!) y, Tensor(b!) length, Tensor(c!) entry, "
+      "position, int max_length, int balancing, Tensor(a!) y, Tensor(b!) length, Tensor(c!) entry, "
       "Tensor(d!) from_, Tensor(e!) block_sums, Tensor(f!) log_forward, Tensor(g!) log_backward) "
       "-> ()",
       on_all_devices(advance_exact_path_op));

@@ -95,13 +95,11 @@ TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "draw_path(Tensor x, Tensor gradient, Tensor rng, Tensor chain_ids, Tensor radius, int "
       "categories, int rule, int balancing, Tensor(a!) y, Tensor(b!) length, Tensor(c!) site, "
-      "Tensor(d!) from_, "
-      "Tensor(e!) to, Tensor(f!) scratch, Tensor(g!) log_q) -> ()",
+      "Tensor(d!) from_, Tensor(e!) to, Tensor(f!) scratch, Tensor(g!) log_q) -> ()",
       on_all_devices(draw_path_op));
   m.def(
       "score_path(Tensor(a!) y, Tensor gradient, int categories, int rule, int balancing, Tensor "
-      "length, Tensor "
-      "site, Tensor from_, Tensor to, Tensor(b!) scratch, Tensor(c!) log_q) -> ()",
+      "length, Tensor site, Tensor from_, Tensor to, Tensor(b!) scratch, Tensor(c!) log_q) -> ()",
       on_all_devices(score_path_op));
 }
 

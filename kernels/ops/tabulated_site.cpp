@@ -77,13 +77,11 @@ void score_tabulated_site_op(const Tensor& table, const Tensor& x, const Tensor&
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "draw_tabulated_site(Tensor table, Tensor x, Tensor rng, Tensor chain_ids, int position, "
-      "Tensor(a!) y, "
-      "Tensor(b!) site, Tensor(c!) block_sums, Tensor(d!) log_q) -> ()",
+      "Tensor(a!) y, Tensor(b!) site, Tensor(c!) block_sums, Tensor(d!) log_q) -> ()",
       on_all_devices(draw_tabulated_site_op));
   m.def(
       "score_tabulated_site(Tensor table, Tensor x, Tensor site, Tensor(a!) block_sums, Tensor(b!) "
-      "log_q) -> "
-      "()",
+      "log_q) -> ()",
       on_all_devices(score_tabulated_site_op));
   m.def("log_balances(Tensor d, Tensor(a!) out) -> ()", on_all_devices(log_balances));
 }

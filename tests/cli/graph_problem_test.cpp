@@ -104,8 +104,7 @@ TEST_F(GraphSample, TheFileMayNameTheOptimum) {
 TEST_F(GraphSample, ABestAboveTheOptimumIsAWarning) {
   const std::string run =
       "sample --weights graph.txt --model maxcut --sampler gibbs --scan chromatic --steps 50 "
-      "--seed 1 "
-      "--overwrite --out out --optimum ";
+      "--seed 1 --overwrite --out out --optimum ";
   const Launch here{.directory = dir_.path()};
   const Outcome wrong = run_program(run + "9", here);
   EXPECT_EQ(wrong.exit_code, 0);

@@ -75,8 +75,7 @@ TEST(PlanTest, WarnsOfAWarmUpThatTheRunDoesNotOutlast) {
   }
   EXPECT_NE(read_file(scratch / "run16/log.txt")
                 .find("the warm-up of the learning rate takes 16 iterations, but the run has 4, so "
-                      "that the "
-                      "rate reaches 0.0025 of 0.01 at its end"),
+                      "that the rate reaches 0.0025 of 0.01 at its end"),
             std::string::npos);
 }
 
