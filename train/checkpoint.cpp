@@ -124,13 +124,13 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
 
 void copy_tensors(const NamedTensors& from, const NamedTensors& to, const std::string& file) {
   torch::NoGradGuard no_grad;
-  require(from.size() == to.size(), "{} holds {} tensors where the model has {}", file, from.size(),
+  require(from.size() == to.size(), "{} holds {} tensors, but the model has {}", file, from.size(),
           to.size());
   for (size_t i = 0; i < to.size(); ++i) {
     const auto& [name, source] = from[i];
     auto [expected, target] = to[i];
-    require(name == expected, "{} holds the tensor '{}' where the model has '{}'", file, name,
-            expected);
+    require(name == expected, "{} holds the tensor '{}' in the place of '{}' of the model", file,
+            name, expected);
     require(source.sizes() == target.sizes() && source.scalar_type() == target.scalar_type(),
             "{}: the tensor '{}' does not have the model's shape and type", file, name);
     target.copy_(source);

@@ -75,8 +75,8 @@ void restore_chains(const Sampler& sampler, ChainState& state, StepParams& param
   const PtEntries rows(entries.dict("rows"), kWhat);
   for (const auto& [name, tensor] : rows_of(state)) {
     const Tensor& all = rows.tensor(name);
-    require(all.dim() > 0 && all.size(0) >= own.first + own.count, "{}: '{}' holds fewer chains",
-            kWhat, name);
+    require(all.dim() > 0 && all.size(0) >= own.first + own.count,
+            "{}: '{}' holds fewer chains than the run has", kWhat, name);
     copy(own.of(all), tensor, name);
   }
 }

@@ -125,9 +125,10 @@ class GraphReader {
   // Parses u v [weight], starting at the word `first`.
   Edge edge(const Line& line, size_t first) const {
     const size_t words = line.words.size() - first;
-    require(words != 1 || line.words[first].find(',') == std::string_view::npos,
-            "{}: line {}: '{}' has commas; vertices and weights are separated by spaces or tabs",
-            source_, line.number, line.words[first].substr(0, 40));
+    require(
+        words != 1 || line.words[first].find(',') == std::string_view::npos,
+        "{}: line {}: '{}' has commas; vertices and weights must be separated by spaces or tabs",
+        source_, line.number, line.words[first].substr(0, 40));
     require(words == 2 || words == 3,
             "{}: line {} has {} word{}; an edge needs two vertices and may have a weight", source_,
             line.number, words, words == 1 ? "" : "s");

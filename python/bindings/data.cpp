@@ -97,7 +97,8 @@ class Buffer {
 
   py::tuple draw(int64_t count, double reinit) {
     require_options(count >= 1 && count <= buffer_.size(),
-                    "`count` is {}; 1 to {}, the buffer's size, is needed", count, buffer_.size());
+                    "`count` is {}; a number from 1 to {}, the size of the buffer, is needed",
+                    count, buffer_.size());
     require_options(reinit >= 0 && reinit <= 1,
                     "`reinit` is {}; a probability from 0 to 1 is needed", reinit);
     torch::Tensor slots, chains;

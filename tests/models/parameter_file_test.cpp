@@ -104,8 +104,7 @@ TEST(ParameterFile, OfACheckpointTheOnlyStateDictCounts) {
   const PtDict two = {{"model", {dict_of(own)}}, {"ema_model", {dict_of(own)}}};
   EXPECT_ERROR(
       parameters_in(PtValue{two}, "it"),
-      "it holds several state dicts: model, ema_model; the one to load must be in a file of "
-      "its own");
+      "it holds several state dicts: model, ema_model; the one to load must be in a separate file");
   const PtDict none = {{"epoch", {int64_t{3}}}, {"optimizer", {optimiser}}};
   EXPECT_ERROR(parameters_in(PtValue{none}, "it"), "it holds epoch, which is not a tensor");
 }

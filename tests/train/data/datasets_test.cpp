@@ -51,9 +51,9 @@ TEST(IdxFiles, EachWrongFileGivesOneErrorThatNamesIt) {
   for (size_t length = 4; length < 16; ++length) expect(good.substr(0, length), "IDX header");
   for (size_t length = 16; length < good.size(); ++length) {
     expect(good.substr(0, length),
-           fmt::format("2x2x2 elements in its IDX header and holds {}", length - 16));
+           fmt::format("2x2x2 elements in its IDX header, but holds {}", length - 16));
   }
-  expect(good + "i", "and holds 9");
+  expect(good + "i", "but holds 9");
   expect(idx_bytes({0, 2, 2}, ""), "announces 0x2x2");
   expect(idx_bytes({~0u, ~0u, ~0u}, "abc"), "announces 4294967295x4294967295x4294967295");
 }

@@ -220,7 +220,7 @@ TEST(Histopathology, HasTheLevelsOfItsPublishedSplits) {
                "histopathology.pkl holds test, validation; expected training, validation, test");
   put(entry("training", pickled_array({2, 28, 28}, 1.5)) + validation + test);
   EXPECT_ERROR(load_dataset("histopathology", scratch.folder()),
-               "array training, holds values other than real ones from 0 to 1");
+               "array training, holds values that are not real numbers from 0 to 1");
   put(entry("training", pickled_array({2, 28, 27}, 1)) + validation + test);
   EXPECT_ERROR(load_dataset("histopathology", scratch.folder()), "expected 2 images of 28x28");
   put(entry("training", "](" + pickled_array({28, 28}, 1) + pickled_array({28, 27}, 1) + "e"));
