@@ -37,8 +37,8 @@ void require_same_parameters(const EnergyModel& model) {
   for (const auto& [name, tensor] : distinct_parameters(model)) {
     const auto now = live.find(name);
     require(now != live.end() && now->second.is_same(tensor),
-            "the parameter '{}' of {} is no longer the tensor whose training began: change it in "
-            "place, or begin to train anew",
+            "the parameter '{}' of {} is no longer the tensor with which training began; change it "
+            "in place, or start a new training run",
             name, model.title());
   }
 }
@@ -50,8 +50,8 @@ TrainOptions checked(const TrainOptions& o) {
           kLargestRate);
   require(o.warmup >= 0, "warmup is {}; it must be 0 or more", o.warmup);
   require(o.end_rate >= 0 && o.end_rate <= o.learning_rate,
-          "the last learning rate is {}; it must be in [0, {}], the first one", o.end_rate,
-          o.learning_rate);
+          "the last learning rate is {}; it must be at least 0 and at most the first one, {}",
+          o.end_rate, o.learning_rate);
   require(std::isfinite(o.clip) && o.clip >= 0, "clip is {}; it must be 0 or more", o.clip);
   require(
       std::isfinite(o.weight_decay) && o.weight_decay >= 0 && o.weight_decay * o.learning_rate < 1,
@@ -81,7 +81,7 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
       divergence_(model_->space().sites) {}
 
 TrainResult Trainer::run() {
-  TORCH_INTERNAL_ASSERT(directory_, "start() or resume() comes first");
+  TORCH_INTERNAL_ASSERT(directory_, "start() or resume() must be called first");
   sitting_ = Clock::now();
   if (evaluation_pending_) {
     try {

@@ -97,8 +97,10 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   require_option(options.chains >= 1, "chains", options.chains, "at least 1 is needed");
   require_option(options.temperatures >= 1, "steps", options.temperatures,
                  "at least 1 temperature is needed");
-  require_option(has_counters(options.temperatures), "steps", options.temperatures,
-                 "at most {} temperatures have random numbers of their own", kLargestCounter);
+  require_option(
+      has_counters(options.temperatures), "steps", options.temperatures,
+      "at most {} temperatures are allowed, because random numbers are indexed by temperature",
+      kLargestCounter);
   // The estimate has the first chain numbers; the other runs have their own numbers after them.
   runs_end_ = options.first_chain + options.chains;
   const auto add = [&](Part part, int64_t temperatures, int64_t chains) {
@@ -124,10 +126,10 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
     }
     add(Part::kReverse, options.temperatures, options.chains);
   }
-  require_option(
-      has_counters(runs_end_), "chains", options.chains,
-      "all runs together need {} chains, and at most {} have random numbers of their own",
-      runs_end_, kLargestCounter);
+  require_option(has_counters(runs_end_), "chains", options.chains,
+                 "all runs together need {} chains, but at most {} are allowed, because random "
+                 "numbers are indexed by chain",
+                 runs_end_, kLargestCounter);
 }
 
 void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, double rhat,
@@ -163,7 +165,7 @@ torch::Tensor AnnealedImportanceSampling::first_states(const torch::Tensor& ids)
   if (current_run().part != Part::kReverse) return path_->sample(ids, key());
   const torch::Tensor& given = options_.reverse->states;
   TORCH_INTERNAL_ASSERT(given.defined() || options_.reverse->longest > 0,
-                        "reverse_from() comes first");
+                        "reverse_from() must be called first");
   return given.defined() ? own_chains().of(given).to(device_) : state_.x.clone();
 }
 

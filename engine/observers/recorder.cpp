@@ -94,7 +94,7 @@ void Recorder::restore(int64_t draws, const PtDict& saved, const std::string& fi
     own.restore(draws, rows);
   };
   require(saved.empty() || entries.integer("first") == made_,
-          "{} does not begin at draw {}, the next one", file, made_);
+          "{} does not begin at draw {}, where the run continues", file, made_);
   if (samples_.all().defined()) restore(samples_, "samples");
   restore(energy_, "energy");
   if (statistic_) restore(values_, "statistic");

@@ -35,8 +35,8 @@ inline void check(const Tensor& t, const Tensor& like, torch::ScalarType dtype, 
 // Throws if `count` exceeds what kernels can number by int32.
 inline void check_numbered(int64_t count, const char* what) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  TORCH_CHECK(count <= kMost, "isinglass operator: there are ", count, " ", what, ", and at most ",
-              kMost, " have a number");
+  TORCH_CHECK(count <= kMost, "isinglass operator: there are ", count, " ", what, ", but at most ",
+              kMost, " can be indexed by int32");
 }
 
 // Returns the CUDA stream of a LibTorch stream.
@@ -56,7 +56,7 @@ template <class Cpu, class Cuda, class... Arguments>
 void run_twin(const Tensor& x, Cpu cpu, Cuda cuda, const Arguments&... arguments) {
   const torch::Device device = x.device();
   if (device.is_cpu()) return cpu(arguments..., nullptr);
-  TORCH_CHECK(device.is_cuda(), "isinglass operator: tensors are on a CPU or on a GPU, not on ",
+  TORCH_CHECK(device.is_cuda(), "isinglass operator: tensors must be on a CPU or on a GPU, not on ",
               device);
   const c10::DeviceGuard guard(device);
   const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);

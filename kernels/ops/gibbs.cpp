@@ -69,7 +69,7 @@ void draw_conditionals(const Tensor& difference, const Tensor& site, const Tenso
 double add_drawn_differences(const Tensor& x, const Tensor& site, const Tensor& difference,
                              Tensor& energy) {
   TORCH_CHECK(x.is_cpu() && difference.dim() == 2,
-              "isinglass operator: drawn differences [B, K] are added on a CPU");
+              "isinglass operator: drawn differences [B, K] can be added on a CPU only");
   const int64_t chains = x.size(0), sites = x.size(1), categories = difference.size(1);
   check(x, x, torch::kUInt8, x.numel(), "x");
   check(site, x, torch::kInt64, chains, "site");
@@ -112,7 +112,7 @@ Blocks block_pointers(const BlockTensors& b, const Tensor& u) {
   check(b.site, u, torch::kInt32, chains * size, "site");
   check(b.centre, u, torch::kInt32, chains, "centre");
   TORCH_CHECK(count >= 2 && size <= u.size(1) && b.entry.size(1) <= size,
-              "isinglass operator: a block has at most D sites and a change at most m");
+              "isinglass operator: a block must have at most D sites and a change at most m");
   const BlockChanges changes{static_cast<int>(count), static_cast<int>(b.entry.size(1)),
                              data<int32_t>(b.entry), data<int32_t>(b.inverse)};
   return {chains,
@@ -140,7 +140,7 @@ void block_states(const BlockTensors& b, const Tensor& u, int64_t first, int64_t
                   Tensor& states) {
   const Blocks blocks = block_pointers(b, u);
   TORCH_CHECK(first >= 1 && count >= 0 && first + count <= blocks.changes.count,
-              "isinglass operator: candidates run from 1 to N - 1");
+              "isinglass operator: candidates must be from 1 to N - 1");
   check(states, u, torch::kUInt8, u.numel() * count, "states");
   run_twin(u, cpu::block_states, cuda::block_states, blocks, data<uint8_t>(u),
            static_cast<int>(first), static_cast<int>(count), data<uint8_t>(states));

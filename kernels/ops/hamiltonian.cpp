@@ -11,7 +11,7 @@ namespace {
 ParticleShape particle_shape(const Particles& particles, const Tensor& momentum) {
   TORCH_CHECK(momentum.dim() == 2, "isinglass operator: momentum must be [B, D]");
   TORCH_CHECK(particles.group >= 1 && momentum.size(0) % particles.group == 0,
-              "isinglass operator: a group must divide the chains");
+              "isinglass operator: the size of a group must divide the number of chains");
   check(momentum, momentum, torch::kFloat64, momentum.numel(), "momentum");
   return {momentum.size(0), momentum.size(1), particles.group, particles.mass};
 }

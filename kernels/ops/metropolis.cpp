@@ -17,7 +17,7 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
   const Tensor &x = current[0], &y = proposed[0];
   const int64_t chains = energy.numel();
   TORCH_CHECK(group >= 1 && chains % group == 0,
-              "isinglass operator: a group must divide the chains");
+              "isinglass operator: the size of a group must divide the number of chains");
   TORCH_CHECK(
       x.dim() == 2 && (x.scalar_type() == torch::kUInt8 || x.scalar_type() == torch::kFloat32 ||
                        x.scalar_type() == torch::kInt64),

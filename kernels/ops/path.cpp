@@ -175,7 +175,8 @@ void lattice_path_step(const LatticeTensors& lattice, int64_t steps, const Tenso
                        Tensor& y, Tensor& table, Tensor& energy, LatticePaths& paths,
                        StepBuffers& counts) {
   const int64_t most_steps = paths.buffers.length.size(0);
-  TORCH_CHECK(steps <= most_steps, "isinglass operator: local paths for ", most_steps, " steps");
+  TORCH_CHECK(steps <= most_steps, "isinglass operator: the buffers of local paths hold at most ",
+              most_steps, " steps");
   const PathShape shape = local_shape(x, table, paths);
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");

@@ -110,7 +110,7 @@ void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
 void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
                     const Tensor& radius, int64_t categories, bool random_count, Tensor& y) {
   TORCH_CHECK(x.dim() == 2 && categories >= 2,
-              "isinglass operator: x must be [B, D], categories >= 2");
+              "isinglass operator: x must be [B, D] and categories at least 2");
   check(x, x, torch::kUInt8, x.numel(), "x");
   check(y, x, torch::kUInt8, x.numel(), "y");
   check(rng, x, torch::kInt64, 2, "rng");

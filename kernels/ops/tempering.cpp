@@ -35,8 +35,8 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   const int64_t n = r > 0 ? rungs.scale.numel() / r : 0;
   // History numbers rungs by int16.
   constexpr int64_t kMostRungs = std::numeric_limits<int16_t>::max();
-  TORCH_CHECK(r <= kMostRungs, "isinglass operator: there are ", r, " rungs, and at most ",
-              kMostRungs, " have a number");
+  TORCH_CHECK(r <= kMostRungs, "isinglass operator: there are ", r, " rungs, but at most ",
+              kMostRungs, " can be indexed by int16");
   const auto real = torch::kFloat64, whole = torch::kInt64;
   check(rungs.beta, like, real, r, "beta");
   check(rungs.scale, like, real, r * n, "scale");
@@ -60,7 +60,7 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   check_row(top.states, like, b, "states");
   check_row(top.x, like, c, "x");
   TORCH_CHECK(row_bytes(top.states) == row_bytes(top.x),
-              "isinglass operator: states and x must be of one type and size");
+              "isinglass operator: states and x must have rows of the same type and size");
   check(top.energy, like, real, c, "energy");
   check(rng, like, whole, 2, "rng");
   check(ensemble_ids, like, whole, c, "ensemble_ids");
@@ -96,7 +96,7 @@ void replace_reference(const Tensor& chain, const Tensor& rng, at::TensorList ch
     check_row(chains[i], chain, c * r, "chains");
     check_row(own[i], chain, c, "own");
     TORCH_CHECK(row_bytes(chains[i]) == row_bytes(own[i]),
-                "isinglass operator: rows must be of one type and size");
+                "isinglass operator: rows must have the same type and size");
     rows.row[i] = {bytes(chains[i]), bytes(own[i]), row_bytes(own[i])};
   }
   run_twin(chain, cpu::replace_reference, cuda::replace_reference, c, r, data<int64_t>(rng),
@@ -118,7 +118,8 @@ void mix_rows(const Tensor& start, const Tensor& target, const Tensor& beta, con
 
 void mix(const Tensor& start, const Tensor& target, const Tensor& beta, Tensor& out) {
   const int64_t rows = target.size(0);
-  TORCH_CHECK(rows % beta.numel() == 0, "one beta per chain, and ", rows, " states");
+  TORCH_CHECK(rows % beta.numel() == 0,
+              "isinglass operator: the number of betas does not divide the ", rows, " states");
   if (target.numel() == 0) return;
   const torch::ScalarType type = target.scalar_type();
   TORCH_CHECK(type == torch::kFloat32 || type == torch::kFloat64,

@@ -97,7 +97,8 @@ class Buffer {
 
   py::tuple draw(int64_t count, double reinit) {
     require_options(count >= 1 && count <= buffer_.size(),
-                    "`count` is {}; 1 to {}, the buffer's size, is needed", count, buffer_.size());
+                    "`count` is {}; a number from 1 to {}, the size of the buffer, is needed",
+                    count, buffer_.size());
     require_options(reinit >= 0 && reinit <= 1,
                     "`reinit` is {}; a probability from 0 to 1 is needed", reinit);
     torch::Tensor slots, chains;
@@ -155,10 +156,9 @@ class Buffer {
 std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
                                   const DataUse& use) {
   if (is_file_or_name(data)) return std::nullopt;
-  require_options(
-      spec.validation.empty() && spec.test.empty(),
-      "`validation` and `test` are files, and the data are in memory; a dictionary of train, "
-      "validation and test holds splits");
+  require_options(spec.validation.empty() && spec.test.empty(),
+                  "`validation` and `test` name files, but the data are in memory; give a "
+                  "dictionary of train, validation and test instead");
   OwnArrays arrays = arrays_of(data, use.whole);
   if (!use.labels.is_none()) arrays.labels = tensor_of(use.labels, "labels");
   const std::string name = is_mapping(data) ? "the splits" : kTensor;
@@ -180,7 +180,7 @@ void add_data(py::module_& module) {
       "base_mean",
       [](const py::object& images) {
         require(!is_file_or_name(images),
-                "the images are given by a name or file; a tensor is needed");
+                "the images are given by a name or file, but a tensor is needed");
         return clamped_mean(*dataset_of(images, {}, {.whole = true}));
       },
       py::arg("images"),

@@ -53,7 +53,7 @@ class NamedSampler {
       require(x.dim() == 2, "x has {} dimensions; states are [B, D]", x.dim());
       require_options(!chains || *chains == x.size(0), "`chains` is {}, but x holds {} states",
                       chains.value_or(0), x.size(0));
-      require(x.device() == device, "x is on {}, and the target on {}", x.device().str(),
+      require(x.device() == device, "x is on {}, but the target is on {}", x.device().str(),
               device.str());
     }
     const int64_t count = given ? x.size(0) : chains.value_or(kDefaultChains);

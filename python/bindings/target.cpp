@@ -112,7 +112,8 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
               !keys.has(c10::DispatchKey::FuncTorchBatched),
           "transforms of torch.func cannot go through {}, only through the callable itself",
           model.title());
-  require(x.device() == device, "x is on {}, and the target on {}", x.device().str(), device.str());
+  require(x.device() == device, "x is on {}, but the target is on {}", x.device().str(),
+          device.str());
   const StateSpace space = model.space();
   if (!space.discrete() || !x.is_floating_point()) return as_states(space, x, "the states");
   std::vector<int64_t> shape = {space.sites};

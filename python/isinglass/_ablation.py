@@ -81,7 +81,7 @@ def _toml(value):
         return str(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))  # inf and nan are valid in TOML as well
-    raise _isinglass.Error(f"a grid holds {value!r}; only texts, numbers, True, False and lists of them are allowed")
+    raise _isinglass.Error(f"a grid holds {value!r}; only strings, numbers, True, False and lists of them are allowed")
 
 
 def _table(values):

@@ -25,8 +25,7 @@ class Categorical : public DirectoryFixture {
 
   static std::string training(const std::string& more) {
     return "train --dataset images.pt --levels 3 --batch 10 --buffer 20 --steps-per-iter 2 "
-           "--radius 2 "
-           "--warmup 0 --checkpoint-every 3 --seed 5 --quiet " +
+           "--radius 2 --warmup 0 --checkpoint-every 3 --seed 5 --quiet " +
            more;
   }
 
@@ -111,7 +110,7 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
   refused(
       "train --dataset images.pt --levels 3 --channels 4 --sampler nb --radius 100 --iters 2 --out "
       "x",
-      "nb moves up to 2R - 1 distinct sites, and the model has 12");
+      "nb moves up to 2R - 1 distinct sites, but the model has 12");
   refused("train --dataset freyfaces --data-dir nowhere --iters 2 --out x",
           "nowhere/freyfaces/freyfaces-images-idx3-ubyte (or the same with .gz) is missing");
   refused("train --dataset images.pt --levels 2 --iters 2 --out x",

@@ -104,8 +104,7 @@ TEST_F(GraphSample, TheFileMayNameTheOptimum) {
 TEST_F(GraphSample, ABestAboveTheOptimumIsAWarning) {
   const std::string run =
       "sample --weights graph.txt --model maxcut --sampler gibbs --scan chromatic --steps 50 "
-      "--seed 1 "
-      "--overwrite --out out --optimum ";
+      "--seed 1 --overwrite --out out --optimum ";
   const Launch here{.directory = dir_.path()};
   const Outcome wrong = run_program(run + "9", here);
   EXPECT_EQ(wrong.exit_code, 0);
@@ -179,7 +178,7 @@ TEST_F(GraphSample, BadInputIsOneLine) {
       "sample --model ising --weights ising.pt --sampler gwg --steps 2 --out "
       "out ";
   const std::map<std::string, std::string> wrong = {
-      {mis + "loop.txt", "loop.txt: line 2: an edge of vertex 2 with itself"},
+      {mis + "loop.txt", "loop.txt: line 2: the edge joins vertex 2 with itself"},
       {mis + "ising.pt", "not a graph"},
       {mis + "nowhere.txt", "nowhere.txt"},
       {mis + "graph.txt --penalty 0", "--penalty is 0"},

@@ -183,7 +183,7 @@ def test_one_persistent_chain_is_the_trainers(tmp_path):
     assert torch.equal(buffer.states[slots], 1 - x)
     again = ig.ReplayBuffer(40, mean=mean, seed=3)
     assert torch.equal(again.draw(10)[0], slots)
-    with pytest.raises(ig.Error, match="count= is 41; 1 to 40"):
+    with pytest.raises(ig.Error, match="count= is 41; a number from 1 to 40"):
         buffer.draw(41)
     with pytest.raises(ig.Error, match="mean= must be"):
         ig.ReplayBuffer(4, mean=torch.zeros(3))

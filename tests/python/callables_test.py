@@ -124,7 +124,7 @@ def test_not_callable_and_wrong_arguments():
 def test_states_on_another_device_or_of_another_type():
     target = ig.energy(linear, sites=SITES)
     sampler = ig.sampler("gwg")
-    with pytest.raises(ig.Error, match="x is on meta, and the target on cpu"):
+    with pytest.raises(ig.Error, match="x is on meta, but the target is on cpu"):
         sampler.init(target, start().to("meta"))
     with pytest.raises(ig.Error, match="must be uint8"):
         sampler.init(target, start().float())

@@ -124,7 +124,7 @@ def test_values_of_a_grid_are_toml(tmp_path):
     assert [toml(value) for value in (True, 3, 2.5, float("inf"), float("nan"), numpy.int64(4), numpy.float64(0.5),
                                       torch.tensor(3), [1, "a"], "é\x7f\"", tmp_path, {"a b": 1})] == [
         "true", "3", "2.5", "inf", "nan", "4", "0.5", "3", '[1, "a"]', '"é\\u007f\\""', f'"{tmp_path}"', '{"a b" = 1}']
-    with pytest.raises(ig.Error, match="a grid holds <object .*>; only texts, numbers, True, False and lists of them"):
+    with pytest.raises(ig.Error, match="a grid holds <object .*>; only strings, numbers, True, False and lists of them"):
         toml(object())
     target = ig.energy(Cubic(4), sites=4)
     for wrong in (float("inf"), float("nan"), {"a": 1}):

@@ -127,10 +127,10 @@ def replace_head(module):
 
 
 @pytest.mark.parametrize("change,words", [
-    (grow, r"a parameter has become float32 of shape \[40, 16\]"),
+    (grow, r"a parameter is float32 of shape \[40, 16\]"),
     (stretch, r"with the strides \[0, 0\]"),
     (transpose, r"with the strides \[1, 32\]"),
-    (lambda module: module.double(), r"become float64"),
+    (lambda module: module.double(), r"a parameter is float64"),
     (replace_head, r"the parameter 'net\.4\.weight' of energy Mlp is no longer the tensor"),
     (lambda module: module.load_state_dict(module.state_dict(), assign=True), "is no longer the tensor")])
 def test_parameters_that_a_callback_changes(change, words):
@@ -143,7 +143,7 @@ def test_parameters_that_a_callback_changes(change, words):
 def test_parameters_without_memory_of_their_own():
     module = Mlp(SITES)
     module.net[0].bias = torch.nn.Parameter(torch.zeros(1).expand(32))
-    with pytest.raises(ig.Error, match=r"float32 of shape \[32\] on cpu\) does not have memory of its own"):
+    with pytest.raises(ig.Error, match=r"float32 of shape \[32\] on cpu\) share memory"):
         ig.train(module, bars(60), iters=2, **OPTIONS)
 
     class Sparse(torch.nn.Module):

@@ -119,7 +119,7 @@ class Faults(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]
             job = Job(SHORT, 2, self.folder, port, ranks=[0], ISINGLASS_START_TIMEOUT="3")
-            self.ends(job, [2], f"port {port} of 127.0.0.1, where the ranks are to meet, is in use")
+            self.ends(job, [2], f"port {port} of 127.0.0.1, at which the ranks meet, is in use")
             job = Job(SHORT, 2, self.folder, port, ranks=[1], ISINGLASS_START_TIMEOUT="3")
             self.ends(job, [2], "isinglass: rank 1: error: the program that listens at 127.0.0.1:")
 

@@ -45,7 +45,7 @@ class OneGpu(unittest.TestCase):
             job = Job(SAMPLE + " --out out", 2, folder, CUDA_VISIBLE_DEVICES="0")
             self.assertEqual(job.wait(), [2, 2], job.lines())
             self.assertEqual(len(job.lines()), 1, job.lines())
-            self.assertIn("ranks 0 and 1 have the same GPU, and each rank needs its own", job.lines()[0])
+            self.assertIn("ranks 0 and 1 have the same GPU, but each rank needs its own", job.lines()[0])
 
     def test_a_rank_without_a_gpu(self):
         with Folder() as folder:

@@ -14,11 +14,11 @@ constexpr int64_t kPictures = 100, kColumns = 10;
 ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, const Dataset& data,
                         const torch::Tensor& labels) {
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
-  require(dynamic_cast<const HasLogits*>(&model), "model {} is no classifier; mlp can be one",
+  require(dynamic_cast<const HasLogits*>(&model), "model {} is not a classifier; an mlp can be one",
           model.kind_name());
   require(data.train.size(1) == model.space().sites,
-          "the model has {} sites; the images of '{}' have {}", model.space().sites, data.name,
-          data.train.size(1));
+          "the model has {} sites, but the images of '{}' have {} pixels", model.space().sites,
+          data.name, data.train.size(1));
   require_labels(labels, data.train.size(0), data.name);
   return o;
 }
@@ -48,7 +48,7 @@ Loss ClassifyObjective::loss(EnergyModel& model, const Batch& batch) {
   torch::AutoGradMode with_grad(true);
   const torch::Tensor classes = share_.own.of(batch.targets);
   const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(share_.own.of(batch.data));
-  require(logits.size(1) >= classes_, "the model has {} classes; the labels have {}",
+  require(logits.size(1) >= classes_, "the model has {} classes, but the labels have {}",
           logits.size(1), classes_);
   const torch::Tensor loss =
       share_.weight * torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);

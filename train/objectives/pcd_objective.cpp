@@ -22,14 +22,14 @@ void check_fit(const EnergyModel& model, const Dataset& data) {
   require(data.train.dim() == 2 && data.train.size(0) > 0,
           "the data set '{}' has no training images", data.name);
   const StateSpace space = model.space(), own = data.space();
-  require(own.kind != StateKind::kContinuous, "training by chains needs images; '{}' holds points",
-          data.name);
+  require(own.kind != StateKind::kContinuous,
+          "training by chains requires images, but '{}' holds points", data.name);
   require(space.kind == own.kind && space.categories == own.categories,
-          "training on '{}' needs a model of {}; '{}' is not", data.name,
+          "training on '{}' needs a model of {}, which '{}' is not", data.name,
           own.one_hot() ? fmt::format("categorical states of {} values", own.categories)
                         : "binary states",
           model.kind_name());
-  require(own.sites == space.sites, "the model has {} sites; the images of '{}' have {} pixels",
+  require(own.sites == space.sites, "the model has {} sites, but the images of '{}' have {} pixels",
           space.sites, data.name, data.train.size(1));
 }
 
@@ -39,22 +39,26 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
   require(o.buffer >= o.batch, "buffer is {}; it must hold at least one batch, {}", o.buffer,
           o.batch);
-  require(o.steps >= 1, "steps an iteration is {}; it must be at least 1", o.steps);
+  require(o.steps >= 1, "steps per iteration is {}; it must be at least 1", o.steps);
   require(static_cast<double>(iterations) * static_cast<double>(o.steps) < kCounters,
           "iterations is {}; iterations times steps must be below 2^32", iterations);
-  require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it is a probability", o.reinit);
+  require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it must be a probability from 0 to 1",
+          o.reinit);
   require(o.rungs >= 0, "rungs is {}; it must be 0 or more", o.rungs);
-  require(o.fresh >= 0 && o.fresh <= o.batch, "fresh is {}; it must be 0 to the batch, {}", o.fresh,
-          o.batch);
+  require(o.fresh >= 0 && o.fresh <= o.batch,
+          "fresh is {}; it must be from 0 to the size of the batch, {}", o.fresh, o.batch);
   require(o.fresh_iterations >= 1, "fresh-iters is {}; it must be 1 or more", o.fresh_iterations);
-  require_options(o.fresh == 0 || !o.from_data, "`fresh` chains come to those that persist");
-  require_options(o.rungs == 0 || !o.from_data, "`rungs` are beside chains that persist");
+  require_options(o.fresh == 0 || !o.from_data,
+                  "`fresh` requires persistent chains, which `objective` cd does not have");
+  require_options(o.rungs == 0 || !o.from_data,
+                  "`rungs` requires persistent chains, which `objective` cd does not have");
   require(std::isfinite(o.l2) && o.l2 >= 0, "l2 is {}; it must be 0 or more", o.l2);
   require(std::isfinite(o.p_control) && o.p_control >= 0, "p-control is {}; it must be 0 or more",
           o.p_control);
   require(std::isfinite(o.l1) && o.l1 >= 0, "l1 is {}; it must be 0 or more", o.l1);
   require_options(o.l1 == 0 || dynamic_cast<const IsingModel*>(&model),
-                  "`l1` is of the couplings of an ising; the model is '{}'", model.kind_name());
+                  "`l1` penalises the couplings of an ising model, but the model is '{}'",
+                  model.kind_name());
   check_fit(model, data);
   return o;
 }
@@ -83,13 +87,13 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   if (learned && truth) coupling_error_.emplace(*learned, *truth);
   const uint64_t key = stream_key(options.seed, RandomStream::kTraining);
   if (options.rungs > 0) {
-    require_options(ranks.size() == 1, "`rungs` are of training by one process, not by {} ranks",
+    require_options(ranks.size() == 1, "`rungs` requires a single process, but there are {} ranks",
                     ranks.size());
     rungs_.emplace(model, options.rungs, options.batch + options.fresh, options.buffer, key,
                    device);
   }
   if (options.fresh > 0) {
-    require_options(ranks.size() == 1, "`fresh` is of training by one process, not by {} ranks",
+    require_options(ranks.size() == 1, "`fresh` requires a single process, but there are {} ranks",
                     ranks.size());
     fresh_.emplace(model.space(), options.fresh, options.fresh_iterations,
                    options.buffer + options.rungs, key, device);
@@ -98,7 +102,7 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
   require_options(
       machine && !model.space().one_hot(),
-      "`centre` is for an rbm of binary units; the model is '{}' with {} values per unit",
+      "`centre` requires an rbm of binary units, but the model is '{}' with {} values per unit",
       model.kind_name(), model.space().categories);
   centring_.emplace(*machine, clamped_mean(data));
 }
@@ -192,8 +196,9 @@ bool PcdObjective::capturable(const EnergyModel& model) const {
 void PcdObjective::keep(Batch batch) {
   const torch::Tensor all = batch.all_chains.get();
   if (all.size(0) < options_.batch) {
-    throw NumericalError(batch.failure.empty() ? "chains of another rank are not finite"
-                                               : batch.failure);
+    throw NumericalError(batch.failure.empty()
+                             ? "chains of another rank have values that are not finite"
+                             : batch.failure);
   }
   buffer_.write_back(batch.slots, all);
 }

@@ -66,7 +66,7 @@ TEST(Classify, LearnsWhatCanBeTold) {
 TEST(Classify, WhatIsNoClassifierIsRefused) {
   const auto rbm = new_model("rbm", {.image_height = 2, .image_width = 2, .hidden = 3}, 1);
   const torch::Tensor labels = torch::zeros({5}, torch::kInt64);
-  EXPECT_ERROR(ClassifyObjective(*rbm, grey(5), labels, {}, torch::kCPU), "is no classifier");
+  EXPECT_ERROR(ClassifyObjective(*rbm, grey(5), labels, {}, torch::kCPU), "is not a classifier");
 }
 
 TEST(Classify, StrokesAreOfTheirClasses) {
@@ -80,7 +80,7 @@ TEST(Classify, StrokesAreOfTheirClasses) {
   for (int64_t c = 0; c < 10; ++c) means.push_back(images.index({own == c}).mean(0));
   const torch::Tensor nearest = torch::cdist(images, torch::stack(means)).argmin(1);
   EXPECT_GT((nearest == own).to(torch::kFloat64).mean().item<double>(), 0.5);  // chance: 0.1
-  EXPECT_ERROR(load_labels("static-mnist", ""), "has no classes; these have: strokes, mnist");
+  EXPECT_ERROR(load_labels("static-mnist", ""), "the data sets with classes are: strokes, mnist");
 }
 
 TEST(Classify, PointsAreTheirLaws) {

@@ -45,7 +45,8 @@ TEST(LearningIsing, DataAreDrawsOfTheTarget) {
   const double spread = std::sqrt(2 * 511 + ((1 / p).sum().item<double>() - 512 * 512) / n);
   EXPECT_NEAR(chi2, 511, 5 * spread);
   EXPECT_ERROR(load_dataset("bernoulli-", ""), "unknown data set");
-  EXPECT_ERROR(load_dataset("potts-field:side=3", ""), "they need binary sites and Gibbs sweeps");
+  EXPECT_ERROR(load_dataset("potts-field:side=3", ""),
+               "this requires binary sites and Gibbs sweeps");
 }
 
 // RMSE over the D × D matrices, written out.
@@ -133,7 +134,7 @@ TEST(LearningIsing, L1IsOfAnIsing) {
   const auto sampler = make_sampler("gwg", {}, *rbm);
   EXPECT_ERROR(PcdObjective(*rbm, *sampler, bars_and_stripes(3), {.buffer = 100, .l1 = 0.1}, 10,
                             torch::kCPU),
-               "l1 is of the couplings of an ising; the model is 'rbm'");
+               "l1 penalises the couplings of an ising model, but the model is 'rbm'");
 }
 
 }  // namespace

@@ -82,12 +82,12 @@ TEST(TemperedRungs, AreOfChainsThatPersist) {
   EXPECT_ERROR(
       PcdObjective(model, *sampler, bars_and_stripes(3),
                    {.batch = 8, .buffer = 20, .from_data = true, .rungs = 3}, 10, torch::kCPU),
-      "rungs are beside chains that persist");
+      "rungs requires persistent chains, which objective cd does not have");
   Meeting meeting(2);
   const RankOfThreads first(meeting, 0);
   EXPECT_ERROR(PcdObjective(model, *sampler, bars_and_stripes(3),
                             {.batch = 8, .buffer = 20, .rungs = 3}, 10, torch::kCPU, first),
-               "rungs are of training by one process, not by 2 ranks");
+               "rungs requires a single process, but there are 2 ranks");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ torch::Tensor read_png_folder(const fs::path& folder) {
                             torch::kUInt8);
     }
     require(image.sizes() == images[0].sizes(),
-            "{} is of {}x{} pixels, {} of {}x{}; images of a folder are of one size",
+            "{} has {}x{} pixels, but {} has {}x{}; all images of a folder must have the same size",
             files[n].string(), image.size(0), image.size(1), files[0].filename().string(),
             images.size(1), images.size(2));
     images[static_cast<int64_t>(n)].copy_(image);
