@@ -123,7 +123,7 @@ std::filesystem::path configuration_file(const OptionValues& flags) {
           "own config.toml");
   const std::filesystem::path directory = std::get<std::string>(resume->second);
   require(std::filesystem::exists(directory / "config.toml"),
-          "--resume {}: no run directory (it has no config.toml)", directory.string());
+          "--resume {} is not a run directory, because it has no config.toml", directory.string());
   return directory / "config.toml";
 }
 

@@ -159,7 +159,9 @@ TEST_F(LearningGrid, AHalfTrainedCellOfAnotherProgramIsNamed) {
   write_text(second / "cell.json", cell.dump());
   const Outcome done = run_program("ablate --resume " + (folder / "out").string());
   ASSERT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_NE(done.err.find("1 cells go again: half-trained, by another program"), std::string::npos)
+  EXPECT_NE(
+      done.err.find("1 cells are run again because they are half-trained, by another program"),
+      std::string::npos)
       << done.err;
   EXPECT_EQ(file_bytes(second / "log.txt").find("resumed"), std::string::npos);
 }

@@ -219,7 +219,7 @@ TEST_F(Training, ReturnsAfterADivergenceAreSaid) {
   command.erase(command.find(" --quiet"), std::string_view(" --quiet").size());
   const Outcome outcome = run_program(command);
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
-  const std::string said = "isinglass: training diverged, and goes on from iteration 0; ";
+  const std::string said = "isinglass: training diverged and continues from iteration 0; ";
   const size_t first = outcome.err.find(said), second = outcome.err.find(said, first + 1);
   EXPECT_NE(second, std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find(said, second + 1), std::string::npos) << outcome.err;

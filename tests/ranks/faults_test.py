@@ -135,7 +135,10 @@ class Faults(unittest.TestCase):
 
     def test_two_jobs_in_one_directory(self):
         first = self.begun(Job(LONG, 2, self.folder))
-        for more, said in (("", "already holds a run"), (" --overwrite", "another process is writing a run there")):
+        for more, said in (
+            ("", "already holds a run"),
+            (" --overwrite", "another process is writing a run to"),
+        ):
             second = Job(SHORT + more, 2, self.folder)
             self.ends(second, [2, 2], said)
         first.ranks[1].process.send_signal(signal.SIGINT)
@@ -149,7 +152,8 @@ class Faults(unittest.TestCase):
         self.ends(job, [2, 2], "was started with another command line")
 
     def test_commands_of_one_process(self):
-        self.ends(Job("report out", 2, self.folder), [2, 2], "isinglass report is one process's work, not that of 2 ranks")
+        said = "isinglass report requires a single process, but there are 2 ranks"
+        self.ends(Job("report out", 2, self.folder), [2, 2], said)
 
 
 if __name__ == "__main__":
