@@ -54,7 +54,7 @@ class Faults(unittest.TestCase):
             self.assertTrue(job.reaches((out / "metrics.jsonl").exists), job.lines())
             time.sleep(0.5)
             job.ranks[rank].process.send_signal(signal.SIGTERM)
-            self.ends(job, [130] * size, "isinglass: interrupted: saved after iteration ")
+            self.ends(job, [130] * size, "isinglass: interrupted: the run was saved after iteration ")
             done = len((out / "metrics.jsonl").read_text().splitlines())
             self.assertGreater(done, 0)
             self.assertTrue((out / f"checkpoints/{done:08}.pt").exists())
