@@ -300,8 +300,8 @@ void read_sampling_cells(const toml::table& table, const fs::path& folder, const
         cell.sampling.seed = spec.seed + cell.repeat;
         grid.cells.push_back(cell);
       }
-      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
-              kMostCells);
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{} has more than {} cells",
+              name, kMostCells);
     }
   }
 }
@@ -332,7 +332,7 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
 Grid read_grid(const GridSpec& said, const GivenModels& given) {
   GridSpec spec = said;
   require_options(spec.preset.empty() != spec.file.empty(),
-                  "either `grid` FILE or `preset` NAME is needed; presets: {}",
+                  "either `grid` FILE or `preset` NAME is needed; the presets are {}",
                   fmt::join(preset_names(), ", "));
   if (!spec.weights.empty()) {
     spec.weights = fs::absolute(spec.weights);

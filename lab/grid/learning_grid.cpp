@@ -205,8 +205,8 @@ void read_learning_cells(const toml::table& table, const fs::path& folder, const
         if (cell.evaluation) cell.evaluation->seed = cell.learning->seed;
         grid.cells.push_back(cell);
       }
-      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
-              kMostCells);
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{} has more than {} cells",
+              name, kMostCells);
     }
   }
 }

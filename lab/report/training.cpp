@@ -116,8 +116,8 @@ void add_training(Page& page, const fs::path& directory) {
   Json diverged = divergences(directory);
   if (!diverged.empty()) {
     page.add("Recoveries",
-             "Iterations after the one that training went back to were run again; the curves show "
-             "only the new ones.",
+             "After each recovery, the iterations since a checkpoint were run again; the curves "
+             "show only the new ones.",
              {table("", {{"when", true}, {"what", true, true}}, std::move(diverged))});
   }
   const Json images = training_pictures(directory);

@@ -31,12 +31,12 @@ bool has_chains(const TrainSpec& spec) {
 
 template <class T>
 void refuse(const std::optional<T>& said, const char* name, const TrainSpec& spec) {
-  require_options(!said, "`{}` does not go with `objective` {}", name, spec.objective);
+  require_options(!said, "`{}` cannot be combined with `objective` {}", name, spec.objective);
 }
 
 void refuse_chains(const TrainSpec& spec) {
   const auto refuse_if = [&](bool said, const std::string& name) {
-    require_options(!said, "`{}` does not go with `objective` {}", name, spec.objective);
+    require_options(!said, "`{}` cannot be combined with `objective` {}", name, spec.objective);
   };
   refuse_if(!spec.sampler.name.empty(), "sampler");
   refuse(spec.shape.proj, "proj", spec);
@@ -210,7 +210,7 @@ TrainOptions Training::train_options() const {
   train.warmup = spec_.warmup;
   train.schedule = rate_schedule(spec_.rate_schedule);
   require_options(train.schedule != RateSchedule::kConstant || !spec_.end_rate,
-                  "`lr-end` does not go with `lr-schedule` constant");
+                  "`lr-end` cannot be combined with `lr-schedule` constant");
   train.end_rate = spec_.end_rate.value_or(train.end_rate);
   train.clip = spec_.clip.value_or(train.clip);
   train.weight_decay = spec_.weight_decay;
@@ -246,8 +246,9 @@ void Training::by_chains(TrainObserver* observer) {
   resolve_image();
   resolve_projection();
   model_ = model_to_train();
-  sampler_ = fixed_sampler_of(spec_.sampler, *model_,
-                              "training has none: its model changes with every iteration");
+  sampler_ =
+      fixed_sampler_of(spec_.sampler, *model_,
+                       "training has no burn-in, because its model changes with every iteration");
   spec_.sampler = resolved(spec_.sampler, *model_);
   const PathKind path = path_for(spec_.sampler, *model_);
   require_options(spec_.rungs.value_or(0) == 0 || path == PathKind::kLinear,
@@ -255,10 +256,10 @@ void Training::by_chains(TrainObserver* observer) {
                   "inverse temperature is not the energy of an rbm");
   const bool evaluated = *spec_.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
-                  "`evaluate-every` needs validation images; {} has none", data_.name);
+                  "`evaluate-every` needs validation images, but {} has none", data_.name);
   require_options(!evaluated || sampler_->exact(),
                   "`evaluate-every` anneals with steps that must leave the distribution invariant, "
-                  "and {} is not exact",
+                  "but {} is not exact",
                   sampler_->name());
   const ValidationOptions validation{.temperatures = *spec_.evaluate_steps,
                                      .path = path,

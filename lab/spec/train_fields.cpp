@@ -28,13 +28,14 @@ Fields<TrainSpec> objective_fields() {
   noise.above_minimum = true;
   Option rate = number("lr", "RATE", "learning rate of Adam after the warm-up", 0);
   rate.above_minimum = true;
-  const Option schedule = {.name = "lr-schedule",
-                           .unit = "NAME",
-                           .help =
-                               "how the learning rate falls to `iters` from the end of the "
-                               "warm-up, or from where a run is resumed with another length",
-                           .choices = rate_schedules(),
-                           .adjustable = true};
+  const Option schedule = {
+      .name = "lr-schedule",
+      .unit = "NAME",
+      .help =
+          "how the learning rate falls from the end of the warm-up to `iters`; a run that is "
+          "resumed with another `iters` starts the fall there",
+      .choices = rate_schedules(),
+      .adjustable = true};
   Option end_rate = number("lr-end", "RATE",
                            "learning rate at `iters` (default: 0, or `lr` if it is constant)", 0);
   end_rate.adjustable = true;

@@ -297,7 +297,8 @@ TEST_F(Training, RatesFallAsAsked) {
   EXPECT_EQ(rates("--lr-schedule cosine --clip 0.5").back(), 0);
   const Outcome refused = run_program(train_command(dir_.path(), "refused") + " --lr-end 0.002");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("--lr-end does not go with --lr-schedule constant"), std::string::npos)
+  EXPECT_NE(refused.err.find("--lr-end cannot be combined with --lr-schedule constant"),
+            std::string::npos)
       << refused.err;
 }
 
@@ -383,7 +384,7 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
 
   const std::string nowhere = "--out " + (dir / "none").string();
   for (const auto& [refused, words] : std::vector<std::pair<Outcome, std::string>>{
-           {run(nowhere + " --buffer 50"), "--buffer does not go with --objective cd"},
+           {run(nowhere + " --buffer 50"), "--buffer cannot be combined with --objective cd"},
            {run(nowhere, "--model resnet "), "--scan chromatic needs a sparse graph"}}) {
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_EQ(line_count(refused.err), 1) << refused.err;

@@ -176,7 +176,7 @@ TEST(Specs, OfTrainingRefuseWhatGoesWithOtherObjectives) {
     FAIL();
   } catch (const OptionError& error) {
     EXPECT_EQ(error.option, "buffer");
-    EXPECT_STREQ(error.what(), "buffer does not go with objective dsm");
+    EXPECT_STREQ(error.what(), "buffer cannot be combined with objective dsm");
   }
   spec = {.data = {.name = "strokes"}, .objective = "cd"};
   const TrainSpec contrastive = resolved_objective(spec);
@@ -199,7 +199,7 @@ TEST(Specs, UnknownKeysAndWrongTypesAreNamed) {
   };
   EXPECT_NE(message("stepz = 3\n").find("unknown key 'stepz'; sample knows: steps"),
             std::string::npos);
-  EXPECT_NE(message("steps = \"many\"\n").find("steps needs a whole number"), std::string::npos);
+  EXPECT_NE(message("steps = \"many\"\n").find("steps must be a whole number"), std::string::npos);
 }
 
 }  // namespace
