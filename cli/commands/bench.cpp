@@ -123,8 +123,8 @@ Command bench_command() {
           {.name = "compare",
            .type = ValueType::kPath,
            .unit = "FILE",
-           .help = "bench.json, or --json output, of another run with which the time of every "
-                   "stage is compared",
+           .help = "bench.json, or --json output, of another run "
+                   "with which the time of every stage is compared",
            .stored = false,
            .topic = Topic::kOutput},
           out_option("directory to write bench.json to (default: none)"),

@@ -30,8 +30,8 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
   if (!evaluation.outcome().empty()) text += fmt::format("  {}\n", evaluation.outcome());
   for (const SplitLikelihood& split : evaluation.splits()) {
     text += fmt::format(
-        "  {:<10} {}; {:.4f} bits per pixel; independent pixels {:.1f} nats, {:.4f} "
-        "bits\n",
+        "  {:<10} {}; {:.4f} bits per pixel; "
+        "independent pixels {:.1f} nats, {:.4f} bits\n",
         split.split, likelihood_text(split.nats, verdict), split.bits_per_dim, split.independent,
         split.independent_bits_per_dim);
   }

@@ -119,8 +119,8 @@ std::filesystem::path configuration_file(const OptionValues& flags) {
     return config == flags.end() ? std::string() : std::get<std::string>(config->second);
   }
   require(config == flags.end(),
-          "--config and --resume exclude each other: a resumed run has its "
-          "own config.toml");
+          "--config and --resume exclude each other: "
+          "a resumed run has its own config.toml");
   const std::filesystem::path directory = std::get<std::string>(resume->second);
   require(std::filesystem::exists(directory / "config.toml"),
           "--resume {} is not a run directory, because it has no config.toml", directory.string());

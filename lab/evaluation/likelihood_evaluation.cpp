@@ -65,8 +65,8 @@ void check_method(const EvaluateSpec& spec) {
   if (spec.method != kTemperingMethod) {
     require_options(
         (spec.rungs.empty() && !spec.exploration) || spec.reverse_from == kTemperedStart,
-        "`rungs` and `exploration` apply to `method` tempering and to `reverse-from` tempering "
-        "only");
+        "`rungs` and `exploration` apply to `method` "
+        "tempering and to `reverse-from` tempering only");
   } else {
     require_options(!spec.reverse,
                     "`reverse` applies to annealing only; `method` tempering estimates log Z from "

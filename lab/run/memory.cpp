@@ -129,8 +129,8 @@ void require_memory(double bytes, torch::Device device, const std::string& what)
   const double available = available_memory(device);
   require_options(
       bytes <= available,
-      "{} needs about {:.1f} GiB of memory, but only {:.1f} GiB are available; a smaller size is "
-      "needed{}",
+      "{} needs about {:.1f} GiB of memory, but only "
+      "{:.1f} GiB are available; a smaller size is needed{}",
       what, bytes / kGibibyte, available / kGibibyte,
       device.is_cuda()
           ? ""

@@ -161,8 +161,8 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   const bool categorical = data_.values == PixelValues::kCategorical;
   require_options(!spec_.base_smooth || (categorical && spec_.base.value_or(false) &&
                                          !given_.model && spec_.model.weights.empty()),
-                  "`base-smooth` applies to a new model of categorical images with a `base` and "
-                  "without `weights`");
+                  "`base-smooth` applies to a new model of categorical "
+                  "images with a `base` and without `weights`");
   if (given_.model) return given_.model;
   const std::string& name = spec_.model.name;
   require_options(find_model(name).trainable(),
@@ -174,11 +174,10 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
                         .continuous = !has_chains(spec_),
                         .classes = classes};
   if (categorical) {
-    require_options(
-        find_model(name).categorical,
-        "`model` {} has no categorical sites, which the images of {} need; resnet or rbm "
-        "is needed",
-        name, data_.name);
+    require_options(find_model(name).categorical,
+                    "`model` {} has no categorical sites, which "
+                    "the images of {} need; resnet or rbm is needed",
+                    name, data_.name);
     model.categories = data_.categories;
   }
   if (spec_.shape.proj) model.proj = *spec_.shape.proj;

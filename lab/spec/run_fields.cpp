@@ -40,9 +40,9 @@ Option start_scale_option() {
   return {.name = "start-scale",
           .unit = "S",
           .help =
-              "with continuous states: standard deviation of the normal distribution N(0, S^2) of "
-              "every site from which tempering and annealing start; a width like the target's is "
-              "best (default: 1)",
+              "with continuous states: standard deviation of the normal "
+              "distribution N(0, S^2) of every site from which tempering and "
+              "annealing start; a width like the target's is best (default: 1)",
           .minimum = 0,
           .maximum = 1e6,
           .above_minimum = true};
