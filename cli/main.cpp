@@ -83,7 +83,7 @@ void run_program(const std::vector<std::string>& arguments, const HeldWarnings& 
     return fmt::format("{}", fmt::join(list, ", "));
   };
   find_job();
-  require(!arguments.empty(), "a subcommand is needed: {}", names());
+  require(!arguments.empty(), "a subcommand is needed; known: {}", names());
   if (arguments[0] == "--version") {
     return print_result(fmt::format("isinglass {} ({})\n", kProgramVersion, program_revision()));
   }

@@ -193,7 +193,7 @@ void LikelihoodEvaluation::next_round() {
 
 void LikelihoodEvaluation::check_data() {
   const StateSpace own = data_->space();
-  require(model_->space() == own, "{} has {} per image; the states of {} differ", data_->name,
+  require(model_->space() == own, "{} has {} per image, but model {} has other states", data_->name,
           own.one_hot() ? fmt::format("{} sites of {} values", own.sites, own.categories)
                         : fmt::format("{} binary sites", own.sites),
           spec_.model.name);

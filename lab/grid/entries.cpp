@@ -85,7 +85,7 @@ const toml::array& entries(const toml::table& grid, const std::string& key,
                            const std::string& name) {
   const toml::array* list = grid[key].as_array();
   require(list && !list->empty() && list->is_homogeneous(toml::node_type::table),
-          "{}: at least one table [[{}]] is needed", name, key);
+          "{}: the grid needs at least one table [[{}]]", name, key);
   return *list;
 }
 

@@ -20,7 +20,7 @@ const std::string& embedded(const std::string& name) {
   for (const EmbeddedFile& file : report_files()) {
     if (file.name == name) return file.text;
   }
-  fail("the program does not contain its file {}", name);
+  fail("this program was built without its file {}", name);
 }
 
 std::string markup_text(const std::string& text) {

@@ -33,9 +33,10 @@ constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 // Returns states where the instance's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
   const auto* misled = dynamic_cast<const WrongGradientModel*>(&model);
-  require_options(misled,
-                  "`init` instance needs an `instance` that says where chains start; {} does not",
-                  model.kind_name());
+  require_options(
+      misled,
+      "`init` instance needs an `instance` that says where chains start, but {} does not say so",
+      model.kind_name());
   const Start& start = misled->start();
   return noise.mul_(start.deviation).add_(start.mean.to(noise.options()));
 }

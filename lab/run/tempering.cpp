@@ -109,7 +109,7 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
                                                 bool warm) {
   const torch::Device device = context.device;
   require_options(!spec.anneal,
-                  "`rungs` and `anneal` exclude each other: tempering samples at all "
+                  "`rungs` and `anneal` exclude each other, because tempering samples at all "
                   "temperatures at once");
   TemperingOptions options =
       options_of(spec, plan.burn_in, plan.steps, *spec.chains, model, context);

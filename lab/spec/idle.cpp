@@ -83,7 +83,7 @@ const std::vector<Idle>& table() {
 void refuse_idle(const std::string& command, const OptionValues& given, const OptionValues& all) {
   for (const Idle& idle : table()) {
     if (idle.command != command || !given.contains(idle.option)) continue;
-    require_options(idle.used(all), "`{}` would have no effect: it {}", idle.option,
+    require_options(idle.used(all), "`{}` would have no effect, because it {}", idle.option,
                     idle.otherwise);
   }
 }

@@ -218,7 +218,7 @@ TEST_F(LearningGrid, RefusesWhatIsOfOtherGrids) {
     write_text(folder / "grid.toml", text);
     refused("", words);
   };
-  with("cells = \"train\"", "cells = \"dream\"", "cells is 'dream'; sample or train is needed");
+  with("cells = \"train\"", "cells = \"dream\"", "cells is 'dream'; it must be sample or train");
   with("lr = -0.25", "sampler = 1", "sampler is not a numeric option of train");
   with("lr = -0.25", "lr = [1]", "lr must be an exponent or [exponent, least]");
   with("below = 0.5\n", "", "below is missing");
