@@ -18,7 +18,7 @@ OptionTable program_options() {
        .stored = false},
       {.name = "device",
        .unit = "NAME",
-       .help = "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one",
+       .help = "device to compute on: auto, cpu, cuda or cuda:N; auto takes a GPU if there is one",
        .initial = "auto",
        .adjustable = true},
       {.name = "threads",

@@ -44,8 +44,8 @@ Fields<TrainSpec> objective_fields() {
       "largest norm of the gradient; a larger gradient is scaled down to it (default: none)", 0);
   clip.above_minimum = true;
   Option recover = number("recover", "N",
-                          "how often, within ten checkpoints, a run that diverges goes back to a "
-                          "checkpoint and halves its learning rate; 0: it ends at once",
+                          "how often within ten checkpoints a run that diverges goes back to a "
+                          "checkpoint and halves its learning rate; 0: a run that diverges ends",
                           0);
   recover.adjustable = true;
   Option decay =
@@ -70,7 +70,7 @@ Fields<TrainSpec> objective_fields() {
                                    "state replaces a persistent chain",
                                    1, pcd.fresh_iterations);
   for (Option* option : {&fresh, &fresh_iterations}) option->adjustable = true;
-  Option iterations = number("iters", "N", "iterations", 1);
+  Option iterations = number("iters", "N", "number of iterations", 1);
   Option checkpoints = number("checkpoint-every", "N", "iterations between checkpoints", 1);
   Option evaluations = number("evaluate-every", "N",
                               "iterations between quick estimates of the validation likelihood, 0 "
@@ -103,8 +103,10 @@ Fields<TrainSpec> objective_fields() {
       field(&TrainSpec::noise, noise),
       field(&TrainSpec::steps,
             number("steps-per-iter", "N", "sampler steps per iteration", 1, pcd.steps)),
-      field(&TrainSpec::buffer, number("buffer", "N", "persistent chains", 1, pcd.buffer)),
-      field(&TrainSpec::batch, number("batch", "N", "images, and chains, per iteration", 1)),
+      field(&TrainSpec::buffer,
+            number("buffer", "N", "number of persistent chains", 1, pcd.buffer)),
+      field(&TrainSpec::batch,
+            number("batch", "N", "number of images, and of chains, per iteration", 1)),
       field(&TrainSpec::iterations, iterations),
       field(&TrainSpec::learning_rate, rate),
       field(&TrainSpec::warmup,
