@@ -23,12 +23,12 @@ namespace fs = std::filesystem;
 
 fs::path output_file(const Options& options) {
   const fs::path out = options.path("out");
-  require(!fs::is_directory(out), "--out {} is a directory; a file is needed, such as E.pt",
+  require(!fs::is_directory(out), "--out {} is a directory, but it must be a file, such as E.pt",
           out.string());
   for (const char* input : {"states", "weights"}) {
     std::error_code missing;
     require(!options.has(input) || !fs::equivalent(out, options.path(input), missing),
-            "--out {} is the file of --{}; another one is needed", out.string(), input);
+            "--out {} is the same file as --{}, but it must be another one", out.string(), input);
   }
   return out;
 }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 std::string run_report(const Options& options) {
   const fs::path directory = options.path("directory");
   const fs::path file = options.has("out") ? options.path("out") : directory / "report.html";
-  require(!fs::is_directory(file), "--out {} is a directory; a file name is needed", file.string());
+  require(!fs::is_directory(file), "--out {} is a directory, but it must be a file", file.string());
   judge_grid(directory);
   write_report(directory, file);
   if (!options.flag("json")) return fmt::format("{}\n", file.string());

@@ -111,7 +111,7 @@ void add_training(Page& page, const fs::path& directory) {
       curves.has("validation_score")
           ? fmt::format(" Validation scores are {}. {}", kValidationVerdict, kForwardBias)
           : "";
-  page.add("Curves", "Long runs are drawn as means over stretches of iterations." + scores,
+  page.add("Curves", "The curves of long runs show means over groups of iterations." + scores,
            {charts("", list)});
   Json diverged = divergences(directory);
   if (!diverged.empty()) {
