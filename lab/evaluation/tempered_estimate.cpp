@@ -154,7 +154,7 @@ PtDict TemperedEstimate::checkpoint() const {
 
 void TemperedEstimate::restore(const PtDict& checkpoint) {
   const PtEntries entries(checkpoint, kWhat);
-  require_format(entries.integer("format"), kFormat, kWhat, "evaluate anew");
+  require_format(entries.integer("format"), kFormat, kWhat, "start a new evaluation");
   require_same_settings(entries.dict("settings"), settings(), kWhat);
   require_same_functions(entries.find<PtDict>("functions"), model_, params_.rng.device(), kWhat);
   done_ = entries.integer("done");

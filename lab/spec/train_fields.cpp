@@ -159,8 +159,9 @@ Fields<TrainSpec> train_table() {
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
-             .help = "parameters to start from (.pt), of the same model and size; the parameters' "
-                     "averages and the optimiser start anew, and chains start at training images"}),
+             .help = "parameters to start from (.pt), of the same model and size; the averages of "
+                     "the parameters and the state of the optimiser are not taken over, and chains "
+                     "start at training images"}),
       field(&ModelSpec::image, {.name = "image",
                                 .unit = "HxW",
                                 .help = "height and width of the images; data stored as rows [N, H "

@@ -197,7 +197,7 @@ TEST(Specs, UnknownKeysAndWrongTypesAreNamed) {
     }
     return std::string();
   };
-  EXPECT_NE(message("stepz = 3\n").find("unknown key 'stepz'; sample knows: steps"),
+  EXPECT_NE(message("stepz = 3\n").find("unknown key 'stepz'; the options of sample are steps"),
             std::string::npos);
   EXPECT_NE(message("steps = \"many\"\n").find("steps must be a whole number"), std::string::npos);
 }
