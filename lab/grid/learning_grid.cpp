@@ -104,7 +104,7 @@ OptionValues only_values(const toml::table& table, const EntryOptions& options,
                          const std::string& where, const fs::path& folder,
                          const std::vector<std::string>& others = {}) {
   const auto all = combinations(table, options, where, folder, others);
-  require(all.size() == 1, "{} holds a list; single values are needed", where);
+  require(all.size() == 1, "{} contains a list, but its values must be single ones", where);
   return all.front();
 }
 
@@ -159,8 +159,8 @@ Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, co
   Cell cell{.model = model.label, .sampler = sampler.label, .stands_for = model.stands_for};
   for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
   require_options(!values.contains("seed"),
-                  "seed = {} is not allowed in a grid: cells get their seeds from `seed` and the "
-                  "number of the repeat",
+                  "seed = {} is not allowed in a grid, because cells get their seeds from `seed` "
+                  "and the number of the repeat",
                   text_or(values, "seed", ""));
   apply(grid.rules, spec.scale, values);
   for (const auto& [option, value] : sampler.values) {
@@ -186,7 +186,7 @@ void read_learning_cells(const toml::table& table, const fs::path& folder, const
   require_options(spec.weights.empty(), "`weights` applies to grids whose cells sample");
   require_options(
       spec.data.name.empty(),
-      "`dataset` must not be given for a grid whose cells train: the grid names its data");
+      "`dataset` must not be given for a grid whose cells train, because the grid names its data");
   grid.rules = read_rules(table, train_options(), name);
   read_published(table, name, grid);
   const auto evaluation = read_evaluation(table, name, folder, spec.scale, grid);
@@ -205,8 +205,8 @@ void read_learning_cells(const toml::table& table, const fs::path& folder, const
         if (cell.evaluation) cell.evaluation->seed = cell.learning->seed;
         grid.cells.push_back(cell);
       }
-      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
-              kMostCells);
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{} has more than {} cells",
+              name, kMostCells);
     }
   }
 }

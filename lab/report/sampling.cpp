@@ -62,9 +62,10 @@ void add_sampling(Page& page, const fs::path& directory) {
   for (const auto& [key, value] : effective.items()) ess.push_back({key, value});
   page.add(
       "Effective sample size",
-      fmt::format("Effective sample sizes of the {}. The rows from mean to per_second_all use the "
-                  "papers' estimator on single chains; bulk and tail use all chains together.",
-                  summary.value("statistic", "energy")),
+      fmt::format(
+          "The table gives effective sample sizes of the {}. The rows from mean to per_second_all "
+          "use the papers' estimator on single chains; bulk and tail use all chains together.",
+          summary.value("statistic", "energy")),
       {table("", {{"", true}, {"value"}}, ess)});
   if (!fs::exists(directory / "samples.pt")) return;
   torch::Tensor samples, energy;

@@ -248,9 +248,9 @@ std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& spec, const EnergyM
                                           const std::string& reason) {
   std::unique_ptr<Sampler> sampler = sampler_of(spec, model);
   const SamplerEntry& entry = find_sampler(spec.name);
-  require_options(!sampler->adapts(), "`adapt` acts in burn-in, and {}", reason);
+  require_options(!sampler->adapts(), "`adapt` acts in burn-in, but {}", reason);
   const bool scales = entry.option("sigma") && entry.site_matrices == 0;
-  require_options(!sampler->has_warmup(), "{} learns in burn-in, and {}{}", entry.name, reason,
+  require_options(!sampler->has_warmup(), "{} learns in burn-in, but {}{}", entry.name, reason,
                   scales ? "; with `sigma` and `alpha` it has nothing to learn" : "");
   return sampler;
 }
@@ -261,11 +261,12 @@ bool captures_steps(std::optional<bool> said, const EnergyModel& model, const Sa
   if (!*said) return false;
   require_options(
       !sampler.needs_host_sync(),
-      "`cuda-graph`: a step of {} reads a number back from the GPU, and cannot be captured",
+      "`cuda-graph` is not possible, because a step of {} reads a number back from the GPU",
       sampler.name());
-  require_options(model.capturable(), "`cuda-graph`: calls of model {} cannot be captured",
+  require_options(model.capturable(),
+                  "`cuda-graph` is not possible, because calls of model {} cannot be captured",
                   model.kind_name());
-  require_options(device.is_cuda(), "`cuda-graph` captures steps on a GPU, and the device is {}",
+  require_options(device.is_cuda(), "`cuda-graph` captures steps on a GPU, but the device is {}",
                   device.str());
   return true;
 }

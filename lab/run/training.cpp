@@ -32,7 +32,7 @@ bool has_chains(const TrainSpec& spec) {
 void refuse_inapplicable(const TrainSpec& spec) {
   for (const Option& option : options_of<TrainSpec>()) {
     require_options(!spec.given.contains(option.name) || applies(option, spec.objective),
-                    "`{}` does not go with `objective` {}", option.name, spec.objective);
+                    "`{}` cannot be combined with `objective` {}", option.name, spec.objective);
   }
 }
 
@@ -128,11 +128,10 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
                         .continuous = !has_chains(spec_),
                         .classes = classes};
   if (categorical) {
-    require_options(
-        find_model(name).categorical,
-        "`model` {} has no categorical sites, which the images of {} need; resnet or rbm "
-        "is needed",
-        name, data_.name);
+    require_options(find_model(name).categorical,
+                    "`model` {} has no categorical sites, which "
+                    "the images of {} need; resnet or rbm is needed",
+                    name, data_.name);
     model.categories = data_.categories;
   }
   if (spec_.shape.proj) model.proj = *spec_.shape.proj;
@@ -160,7 +159,7 @@ TrainOptions Training::train_options() const {
       "`iters` is {}; at most {:.0f} is possible, because steps are numbered by 32 bits",
       train.iterations, std::floor(kLargestStep / steps));
   require_options(train.schedule != RateSchedule::kConstant || !spec_.given.contains("lr-end"),
-                  "`lr-end` does not go with `lr-schedule` constant");
+                  "`lr-end` cannot be combined with `lr-schedule` constant");
   train.program = program_revision();
   return train;
 }
@@ -183,8 +182,9 @@ void Training::by_chains(TrainObserver* observer) {
   resolve_image();
   resolve_projection();
   model_ = model_to_train();
-  sampler_ = fixed_sampler_of(spec_.sampler, *model_,
-                              "training has none: its model changes with every iteration");
+  sampler_ =
+      fixed_sampler_of(spec_.sampler, *model_,
+                       "training has no burn-in, because its model changes with every iteration");
   spec_.sampler = resolved(spec_.sampler, *model_);
   const PathKind path = path_for(spec_.sampler, *model_);
   require_options(spec_.pcd.rungs == 0 || path == PathKind::kLinear,
@@ -192,10 +192,10 @@ void Training::by_chains(TrainObserver* observer) {
                   "inverse temperature is not the energy of an rbm");
   const bool evaluated = spec_.train.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
-                  "`evaluate-every` needs validation images; {} has none", data_.name);
+                  "`evaluate-every` needs validation images, but {} has none", data_.name);
   require_options(!evaluated || sampler_->exact(),
                   "`evaluate-every` anneals with steps that must leave the distribution invariant, "
-                  "and {} is not exact",
+                  "but {} is not exact",
                   sampler_->name());
   ValidationOptions validation = spec_.validation;
   validation.path = path;

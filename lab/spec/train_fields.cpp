@@ -39,13 +39,14 @@ Fields<TrainSpec> objective_fields() {
   noise.above_minimum = true;
   Option rate = number("lr", "RATE", "learning rate of Adam after the warm-up", 0);
   rate.above_minimum = true;
-  const Option schedule = {.name = "lr-schedule",
-                           .unit = "NAME",
-                           .help =
-                               "how the learning rate falls to `iters` from the end of the "
-                               "warm-up, or from where a run is resumed with another length",
-                           .choices = rate_schedules(),
-                           .adjustable = true};
+  const Option schedule = {
+      .name = "lr-schedule",
+      .unit = "NAME",
+      .help =
+          "how the learning rate falls from the end of the warm-up to `iters`; a run that is "
+          "resumed with another `iters` starts the fall there",
+      .choices = rate_schedules(),
+      .adjustable = true};
   Option end_rate = number("lr-end", "RATE",
                            "learning rate at `iters` (default: 0, or `lr` if it is constant)", 0);
   end_rate.adjustable = true;
@@ -54,8 +55,8 @@ Fields<TrainSpec> objective_fields() {
       "largest norm of the gradient; a larger gradient is scaled down to it (default: none)", 0);
   clip.above_minimum = true;
   Option recover = number("recover", "N",
-                          "how often, within ten checkpoints, a run that diverges goes back to a "
-                          "checkpoint and halves its learning rate; 0: it ends at once",
+                          "how often within ten checkpoints a run that diverges goes back to a "
+                          "checkpoint and halves its learning rate; 0: a run that diverges ends",
                           0);
   recover.adjustable = true;
   Option decay =
@@ -83,7 +84,7 @@ Fields<TrainSpec> objective_fields() {
   Option l1 =
       number("l1", "X", "weight of the penalty on the absolute couplings of an ising (L1)", 0);
   l1.initial = PcdOptions().l1;
-  Option iterations = number("iters", "N", "iterations", 1);
+  Option iterations = number("iters", "N", "number of iterations", 1);
   Option checkpoints = number("checkpoint-every", "N", "iterations between checkpoints", 1);
   Option evaluations = number("evaluate-every", "N",
                               "iterations between quick estimates of the validation likelihood, 0 "
@@ -117,8 +118,10 @@ Fields<TrainSpec> objective_fields() {
       only(kScores, field_in(&TrainSpec::dsm, field(&DsmOptions::noise, noise))),
       only(kChains, of_pcd(&PcdOptions::steps,
                            number("steps-per-iter", "N", "sampler steps per iteration", 1))),
-      only(kPersistent, of_pcd(&PcdOptions::buffer, number("buffer", "N", "persistent chains", 1))),
-      field(&TrainSpec::batch, number("batch", "N", "images, and chains, per iteration", 1)),
+      only(kPersistent,
+           of_pcd(&PcdOptions::buffer, number("buffer", "N", "number of persistent chains", 1))),
+      field(&TrainSpec::batch,
+            number("batch", "N", "number of images, and of chains, per iteration", 1)),
       of_training(&TrainOptions::iterations, iterations),
       of_training(&TrainOptions::learning_rate, rate),
       of_training(
@@ -173,8 +176,9 @@ Fields<TrainSpec> train_table() {
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
-             .help = "parameters to start from (.pt), of the same model and size; the parameters' "
-                     "averages and the optimiser start anew, and chains start at training images"}),
+             .help = "parameters to start from (.pt), of the same model and size; the averages of "
+                     "the parameters and the state of the optimiser are not taken over, and chains "
+                     "start at training images"}),
       field(&ModelSpec::image, {.name = "image",
                                 .unit = "HxW",
                                 .help = "height and width of the images; data stored as rows [N, H "

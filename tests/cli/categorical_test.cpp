@@ -117,7 +117,7 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
           "holds whole numbers from 0 to 2");
   succeeds(training("--model resnet --channels 4 --iters 1 --out categorical"));
   refused("evaluate --weights categorical/ema.pt --dataset bars.pt --steps 10 --out y",
-          "bars.pt has 9 binary sites per image; the states of resnet differ");
+          "bars.pt has 9 binary sites per image, but model resnet has other states");
   succeeds(
       "train --dataset images.pt --levels 3 --model rbm --hidden 2 --batch 4 --buffer 8 --iters 1 "
       "--radius 2 --quiet --out rbm");
@@ -125,9 +125,9 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
       "train --dataset bars.pt --model rbm --hidden 2 --batch 4 --buffer 8 --iters 1 --radius 2 "
       "--quiet --out binary");
   refused("evaluate --weights binary/ema.pt --dataset images.pt --levels 3 --steps 10 --out y",
-          "images.pt has 12 sites of 3 values per image; the states of rbm differ");
+          "images.pt has 12 sites of 3 values per image, but model rbm has other states");
   refused("evaluate --weights rbm/ema.pt --dataset bars.pt --steps 10 --out y",
-          "bars.pt has 9 binary sites per image; the states of rbm differ");
+          "bars.pt has 9 binary sites per image, but model rbm has other states");
 }
 
 }  // namespace

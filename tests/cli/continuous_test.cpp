@@ -162,9 +162,11 @@ TEST_F(Continuous, ScoreMatchingTrainsAnEnergyThatCanBeSampled) {
   run("sample --model mlp --weights whole/ema.pt --sampler hmc --steps 3 --out draws");
   EXPECT_EQ(draws("draws")[0].second.scalar_type(), torch::kFloat32);
   run("inspect part");
-  expect_refused(train + "--iters 3 --sampler pafs", "--sampler does not go with --objective dsm");
+  expect_refused(train + "--iters 3 --sampler pafs",
+                 "--sampler cannot be combined with --objective dsm");
   expect_refused(train + "--iters 3 --model rbm", "no continuous states");
-  expect_refused("train --dataset strokes --noise 0.2", "--noise does not go with --objective pcd");
+  expect_refused("train --dataset strokes --noise 0.2",
+                 "--noise cannot be combined with --objective pcd");
 }
 
 // The classes of a classifier define energies, for an mlp trained here and for a TorchScript
@@ -186,7 +188,7 @@ TEST_F(Continuous, ClassesOfAClassifierAreEnergies) {
   expect_refused(sample + "--class 10", "--class is 10, but");
   expect_refused(kGaussian + "--sampler hmc --steps 2 --class 1", "gaussian is not a classifier");
   expect_refused("train --objective classify --dataset ring-points", "has no classes");
-  expect_refused(train + "--noise 0.1", "--noise does not go with --objective classify");
+  expect_refused(train + "--noise 0.1", "--noise cannot be combined with --objective classify");
   expect_refused("sample --instance image-modes --sampler hmc --steps 2",
                  "--dataset NAME is needed");
   expect_refused("sample --instance parity --init instance --sampler lb --steps 2",

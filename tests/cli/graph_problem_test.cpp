@@ -121,9 +121,10 @@ TEST_F(GraphSample, TheSummarySaysHowTheTextWasRead) {
   EXPECT_EQ(graph, Json::parse(R"({"vertices": 5, "edges": 3, "header": "n m", "first_vertex": 1,
                                    "isolated_vertices": 1, "repeated_edges": 1})"));
   const Outcome text = sample(command + " --overwrite --out out");
-  EXPECT_NE(text.out.find("graph: 5 vertices, 1 of them isolated, and 3 edges; read with the 'n m' "
-                          "header, its first vertex as 1; 1 repeated edges count once"),
-            std::string::npos)
+  EXPECT_NE(
+      text.out.find("graph: 5 vertices (1 isolated) and 3 edges; the file was read with the "
+                    "'n m' header and with 1 as its first vertex; 1 repeated edges count once"),
+      std::string::npos)
       << text.out;
 }
 

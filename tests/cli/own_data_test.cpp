@@ -86,16 +86,15 @@ TEST_F(OwnData, InspectSaysWhatItReads) {
   put_file(dir_ / "x.h5", "\x89HDF\r\n");
   put_file(dir_ / "x.csv", "0,1\n");
   for (const std::string file : {"x.h5", "x.csv"}) {
-    refused("inspect " + file, file + " is no file that is read; these are: .pt, ");
+    refused("inspect " + file, file + " is not a file that inspect can read; it reads .pt, ");
   }
   fs::create_directory(dir_ / "classes");
-  refused("inspect classes",
-          "classes is neither a run directory, for it has no config.toml, nor a");
+  refused("inspect classes", "classes is neither a run directory (it has no config.toml) nor a");
   // A run that has lost its configuration still contains a picture, which must not be taken for
   // data.
   succeeds(training("--dataset rows.pt --iters 2 --out run"));
   fs::remove(dir_ / "run/config.toml");
-  refused("inspect run", "run is neither a run directory, for it has no config.toml, nor a folder");
+  refused("inspect run", "run is neither a run directory (it has no config.toml) nor a folder");
   refused(training("--dataset run --iters 2 --out x"), "run is not a file of images");
 }
 

@@ -186,7 +186,7 @@ TEST(Specs, OfTrainingRefuseWhatGoesWithOtherObjectives) {
       ADD_FAILURE() << option << " goes with " << objective;
     } catch (const OptionError& error) {
       EXPECT_EQ(error.option, option);
-      EXPECT_EQ(error.what(), option + " does not go with objective " + objective);
+      EXPECT_EQ(error.what(), option + " cannot be combined with objective " + objective);
     }
   };
   // The given value may be the default.
@@ -222,9 +222,9 @@ TEST(Specs, UnknownKeysAndWrongTypesAreNamed) {
     }
     return std::string();
   };
-  EXPECT_NE(message("stepz = 3\n").find("unknown key 'stepz'; sample knows: steps"),
+  EXPECT_NE(message("stepz = 3\n").find("unknown key 'stepz'; the options of sample are steps"),
             std::string::npos);
-  EXPECT_NE(message("steps = \"many\"\n").find("steps needs a whole number"), std::string::npos);
+  EXPECT_NE(message("steps = \"many\"\n").find("steps must be a whole number"), std::string::npos);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ def test_errors_speak_python(ising):
         lambda: ig.sample(ising, "gwg", scan="random", steps=3): r"scan= is not an option of gwg",
         lambda: ig.sample(ising, "gwg"): r"steps= is required",
         lambda: ig.sample(ising, "gwg", steps=3, burn_in=1.5): r"burn_in= is 1.5; a whole number",
-        lambda: ig.sample(ising, "gwg", steps=3, thin=5): r"thin= is 5; at most steps= = 3",
+        lambda: ig.sample(ising, "gwg", steps=3, thin=5): r"thin= is 5, .* at most steps=, which is 3",
         lambda: ig.sample(ising, "nope", steps=3): r"unknown sampler 'nope'; known:",
         lambda: ig.sampler("gwg", scan="random"): r"scan= is not an option of gwg",
         lambda: ig.sampler("pafs", target_acceptance=2): r"target_acceptance= is 2",

@@ -54,7 +54,7 @@ class Faults(unittest.TestCase):
             self.assertTrue(job.reaches((out / "metrics.jsonl").exists), job.lines())
             time.sleep(0.5)
             job.ranks[rank].process.send_signal(signal.SIGTERM)
-            self.ends(job, [130] * size, "isinglass: interrupted: saved after iteration ")
+            self.ends(job, [130] * size, "isinglass: interrupted: the run was saved after iteration ")
             done = len((out / "metrics.jsonl").read_text().splitlines())
             self.assertGreater(done, 0)
             self.assertTrue((out / f"checkpoints/{done:08}.pt").exists())
@@ -135,7 +135,10 @@ class Faults(unittest.TestCase):
 
     def test_two_jobs_in_one_directory(self):
         first = self.begun(Job(LONG, 2, self.folder))
-        for more, said in (("", "already holds a run"), (" --overwrite", "another process is writing a run there")):
+        for more, said in (
+            ("", "already holds a run"),
+            (" --overwrite", "another process is writing a run to"),
+        ):
             second = Job(SHORT + more, 2, self.folder)
             self.ends(second, [2, 2], said)
         first.ranks[1].process.send_signal(signal.SIGINT)
@@ -149,7 +152,8 @@ class Faults(unittest.TestCase):
         self.ends(job, [2, 2], "was started with another command line")
 
     def test_commands_of_one_process(self):
-        self.ends(Job("report out", 2, self.folder), [2, 2], "isinglass report is one process's work, not that of 2 ranks")
+        said = "isinglass report requires a single process, but there are 2 ranks"
+        self.ends(Job("report out", 2, self.folder), [2, 2], said)
 
 
 if __name__ == "__main__":

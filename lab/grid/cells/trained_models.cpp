@@ -27,7 +27,7 @@ fs::path default_cache() {
   };
   if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") / "isinglass";
   require_options(!variable("HOME").empty(),
-                  "`cache` DIR is needed: neither HOME nor XDG_CACHE_HOME is set");
+                  "`cache` DIR is needed, because neither HOME nor XDG_CACHE_HOME is set");
   return variable("HOME") / ".cache" / "isinglass";
 }
 
