@@ -5,7 +5,8 @@ number of a sentence of the guide must be on the page that its paragraph links n
 sampler of the sentence, or outside of tables. Of a report.html the results.json beside it is read: the numbers of its
 title, models and settings, and for the samplers of the sentence their measured numbers, in a metric that the sentence
 names, if it names one. A quoted number may have fewer digits than the page's, which must then round to it. Code, and
-numbers within names (ResNet-64), do not count.
+numbers within names (ResNet-64), do not count. A heading of docs/architecture.md that ends with a number of files has
+as many different files linked below it.
 """
 import json
 import re
@@ -20,6 +21,7 @@ HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 TABLE = re.compile(r"^(\|.*\|)\n(\|[-:| ]+\|)\n((?:\|.*\|\n?)*)", re.MULTILINE)
 SENTENCE = re.compile(r"(?<=[.:;])\s+")
 README_PAGES = {"H100": "docs/results/gpu.md", "": "docs/results/performance.md"}  # by the first word of a row
+COUNTED = re.compile(r"^### ([^\n]*): (\d+) files\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
 WORDS = {"sweep": {"gibbs", "sweep"}, "ladder": {"rungs"}}  # the names that pages have for words of sentences
 METRICS = {"per model call": "ess_per_evaluation", "per second": "ess_per_second", "ESS per step": "ess_per_step",
            "R-hat": "rhat", "mean energ": "energy", "model calls": "calls_to_right", "nats": "test_nats"}
@@ -144,6 +146,14 @@ def altered(number):
     return f"{float(number) * 9 / 8:.{places}f}"
 
 
+def miscounted(text):
+    """Returns a sentence for every heading of a page whose number of files is not that of the links below it."""
+    counted = [(title, int(number), len(set(LINK.findall(below)))) for title, number, below in COUNTED.findall(text)]
+    wrong = [f"docs/architecture.md: '{title}' says {number} files and links {linked}" for title, number, linked in counted
+             if number != linked]
+    return wrong if counted else ["docs/architecture.md: no heading ends with a number of files"]
+
+
 def main():
     source = Path(sys.argv[1]).resolve()
     known, wrong, rows, checked, noticed = {}, [], 0, 0, []
@@ -167,6 +177,7 @@ def main():
                 wrong.append(f"{guide.name}: {target} does not have the number {number} of: {sentence}")
             if digits(number) > 2:
                 noticed.append(not quotes(altered(number), candidates))
+    wrong += miscounted((source / "docs/architecture.md").read_text(encoding="utf-8"))
     if wrong:
         sys.exit("\n".join(wrong))
     if rows < 5 or checked < 50:
