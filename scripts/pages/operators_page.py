@@ -27,11 +27,13 @@ print(torch.ops.isinglass.log_balances.default)
 END
 ```
 
-All tensors of a call are contiguous and live on one device; results are written into tensors that the caller
-gives (`Tensor(a!)`). Wrong shapes and types are refused by name. Formulas stand in the headers of `kernels/`.
-Operators are the engine's own, and may change from one version to the next: tests and benchmarks call them, and
-the public interface is [the package](python.md). `import isinglass` registers them, too; a process loads either
-the one or the other.
+All tensors of a call are contiguous and on one device. Results are written into tensors that the
+caller gives, marked `Tensor(a!)`. A message names the tensor whose shape or type is wrong. The
+formulas are in the headers of `kernels/`.
+
+Operators are for tests and benchmarks, and may change with every version; the public interface is
+[the package](python.md). `import isinglass` registers them, too. A process can load the library or
+import the package, not both.
 
 | operator | arguments |
 | --- | --- |
