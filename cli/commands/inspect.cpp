@@ -104,6 +104,7 @@ const PtValue* find(const PtDict& dict, const std::string& key) {
   return found == dict.end() ? nullptr : &found->second;
 }
 
+// Returns what a file holds, which its keys show.
 std::string kind_of(const PtDict& dict) {
   if (find(dict, "samples") && find(dict, "energy")) return "samples";
   if (find(dict, "energy") && find(dict, "gradient")) return "energies and gradients";

@@ -7,12 +7,11 @@
 //   reverse  x ~ π;    for k = K … 1:  log w += U_{β_k}(x) − U_{β_{k−1}}(x), then a step at β_{k−1}
 //            log Z ≈ log Z_0 − log mean exp(log w), on average too high if x are exact draws
 //
-// A step costs one model call; the change of temperature before it costs none (path.h). The
-// estimate is preceded by shorter runs with chains of their own, which are the points of a
-// convergence curve. The reverse chains start from given states, or continue from the last states
-// of the forward chains at β = 1 until they are in equilibrium (convergence_monitor.h). In either
-// case, R̂ of the chains that they start from tells how far the upper bound can be trusted
-// (verdict.h).
+// A step costs one model call; the change of temperature before it costs none (path.h). Shorter
+// runs with chains of their own come first; each gives a point of a convergence curve. The reverse
+// chains start from given states, or continue from the last states of the forward chains at β = 1
+// until they are in equilibrium (convergence_monitor.h). In either case, R̂ of the chains that they
+// start from tells how far the upper bound can be trusted (verdict.h).
 //
 // The bidirectional estimate (Crooks) needs reverse steps that are the time reversals of the
 // forward steps: reverse step K − 2 − k is at the β of forward step k. Sweeps in a fixed order
@@ -125,8 +124,9 @@ class AnnealedImportanceSampling : private StepHook {
   PtDict checkpoint() const;
   void restore(const PtDict& checkpoint);
 
-  // The number of steps made, and the number of steps in total. Long chains count with their
-  // largest number of steps, and with those they made once they have reached equilibrium.
+  // The number of steps made, and the number of steps in total. The total counts long chains with
+  // the largest number of steps that they may make or, once they have reached equilibrium, with the
+  // steps that they made.
   int64_t steps_done() const { return steps_done_; }
   int64_t steps_total() const;
 

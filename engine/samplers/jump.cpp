@@ -87,7 +87,7 @@ void JumpSampler::prepare(const EnergyModel& model, ChainState& state) const {
 
 void JumpSampler::refresh_cache(const EnergyModel&, ChainState& state) const {
   if (state.workspace.scratch) {
-    // This invalidates the thresholds.
+    // The scale 0 marks the thresholds as out of date.
     static_cast<JumpScratch&>(*state.workspace.scratch).local.scale = 0;
   }
 }

@@ -22,6 +22,7 @@ struct Entry {
   std::string stands_for = {};
 };
 
+// Reads EXPONENT or [EXPONENT, LEAST].
 ScaleRule read_rule(const std::string& option, const toml::node& node, const std::string& where) {
   const toml::array* both = node.as_array();
   const auto number = [&](const toml::node* one) {
@@ -51,6 +52,8 @@ std::vector<ScaleRule> read_rules(const toml::table& parent, const EntryOptions&
   return rules;
 }
 
+// Multiplies the options that have a rule by scale^exponent. A whole number is rounded; scaling
+// down brings it neither below the rule's `least` nor above its own value.
 void apply(const std::vector<ScaleRule>& rules, double scale, OptionValues& values) {
   for (const ScaleRule& rule : rules) {
     const auto found = values.find(rule.option);

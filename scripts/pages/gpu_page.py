@@ -100,15 +100,15 @@ not timed separately.
 {kernels}
 
 - Half of the time is cuDNN's forward convolution in float32. Most of these have 100 × 7 × 7
-  positions and 64 to 64 channels. LibTorch takes {nhwc:.0f} µs for one in channels-last layout, and
+  positions, and 64 channels in and out. LibTorch takes {nhwc:.0f} µs for one in channels-last layout, and
   {nchw:.0f} µs in channels-first, which is {rate:.0%} of the rate of a product of 4096²
   ({sgemm:.0f} TFLOP/s, by the same `bench`).
 - Another tenth of the step is copies between layouts inside cuDNN, whose fast kernels in float32
   use channels-first. With other strides and batch sizes these kernels are the slower ones.
   `cudnn.benchmark` changes nothing.
-- In TF32 that convolution takes {tf32:.0f} µs with an error of {tf32_error}. With numbers split in
-  two it takes {split:.0f} µs with an error of {split_error}. In float32 the error is
-  {float32_error}. Energies stay in float32.
+- In TF32 that convolution takes {tf32:.0f} µs with an error of {tf32_error}. With each number split
+  into a sum of two TF32 numbers it takes {split:.0f} µs with an error of {split_error}. In float32 the
+  error is {float32_error}. Energies stay in float32.
 
 ## Predicted and measured
 
@@ -121,8 +121,8 @@ that of [the predictions](gpu-predictions.md). The median of the ratios is {medi
 was wrong about:
 
 - *Libraries.* The model assumes that convolutions run at the card's rate for products. With so few
-  positions they do not (above). Copies of layouts and the addition of the bias, one launch each,
-  were not counted.
+  positions they do not ([above](#where-a-steps-time-goes)). Copies of layouts and the addition of
+  the bias, one launch each, were not counted.
 - *One warp a chain.* `draw_path` takes {draw:.0f} µs where {draw_predicted:.0f} were predicted, and
   `score_path` {score:.0f} where {score_predicted:.0f} were. The loads and exponentials of a warp
   wait for each other, and at 100 chains nothing else runs on its multiprocessor.
@@ -133,7 +133,7 @@ was wrong about:
   then launched the kernels of its gradient one by one: {first_training:.0f} ms at first. Capturing
   the iteration is the change described above.
 
-## Correct
+## Tests on the GPU
 
 {tests}
 
@@ -154,8 +154,8 @@ first {agreeing} iterations: the chains are the same, acceptance by acceptance.
 
 ## Tried and not kept
 
-Products of patches in place of the convolutions: {product:.0f} µs each, and {patches:.0f} µs for
-our kernel that wrote the patches (it divided in 64 bits), for a step of {with_patches}.
+Products with image patches were tried in place of the convolutions. Each took {product:.0f} µs, and our
+kernel that wrote the patches, which divided 64-bit integers, {patches:.0f} µs. The step took {with_patches}.
 
 """
 

@@ -31,6 +31,8 @@ bool holds_run(const fs::path& folder) {
   return false;
 }
 
+// Returns the images uint8 [N, H, W]: 0 and 1 if every pixel is black or white, and otherwise grey
+// levels up to 255.
 torch::Tensor read_png_folder(const fs::path& folder) {
   const std::vector<fs::path> files = images_of(folder);
   torch::Tensor images;
