@@ -71,13 +71,11 @@ SamplerOptions said_options(const SamplerSpec& sampler, const SamplerEntry& entr
                     "`{}` is not an option of {}; it reads {}", name, entry.name,
                     option_names(entry));
   }
-  for (const auto& [name, member] : sampler_numbers()) {
-    const auto said = sampler.options.find(name);
-    if (said != sampler.options.end()) options.*member = std::get<double>(said->second);
-  }
-  for (const auto& [name, member] : sampler_switches()) {
-    const auto said = sampler.options.find(name);
-    if (said != sampler.options.end()) options.*member = std::get<bool>(said->second);
+  for (const SamplerOption& option : sampler_options()) {
+    const auto given = sampler.options.find(option.name);
+    if (given == sampler.options.end()) continue;
+    if (option.number) options.*option.number = std::get<double>(given->second);
+    if (option.flag) options.*option.flag = std::get<bool>(given->second);
   }
   take_choice(sampler, "balancing", balancing_names(), options.balancing);
   take_choice(sampler, "scan", scan_names(), options.scan);
@@ -90,11 +88,9 @@ SamplerSpec resolved(const SamplerSpec& sampler, const EnergyModel& model, bool 
   const SamplerEntry& entry = find_sampler(sampler.name);
   const SamplerOptions used = with_defaults(entry, said_options(sampler, entry, warm), model);
   SamplerSpec all{.name = sampler.name};
-  for (const auto& [name, member] : sampler_numbers()) {
-    if (used.*member) all.options[name] = *(used.*member);
-  }
-  for (const auto& [name, member] : sampler_switches()) {
-    if (entry.option(name)) all.options[name] = used.*member;
+  for (const SamplerOption& option : sampler_options()) {
+    if (option.number && used.*option.number) all.options[option.name] = *(used.*option.number);
+    if (option.flag && entry.option(option.name)) all.options[option.name] = used.*option.flag;
   }
   if (entry.option("balancing")) {
     all.options["balancing"] = balancing_names()[static_cast<size_t>(used.balancing)];

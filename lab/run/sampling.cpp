@@ -183,8 +183,10 @@ void Sampling::read_warm_start() {
                   summary.value("sampler", "?"), spec_.sampler.name);
   for (const auto& [name, value] : summary["adapted"].items()) {
     require_options(
-        value.is_number() && std::any_of(sampler_numbers().begin(), sampler_numbers().end(),
-                                         [&name = name](const auto& n) { return n.first == name; }),
+        value.is_number() && std::any_of(sampler_options().begin(), sampler_options().end(),
+                                         [&name = name](const SamplerOption& option) {
+                                           return option.number && option.name == name;
+                                         }),
         "`warm-start` {} holds '{}', which is not a numeric option of any sampler", file, name);
     spec_.sampler.options.try_emplace(name, value.get<double>());
   }

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <set>
 
+#include "engine/options.h"
 #include "engine/registry.h"
 #include "engine/sampler.h"
-#include "engine/sampler_options.h"
 #include "lab/run/training.h"
 #include "lab/spec/configuration.h"
 #include "lab/spec/field.h"
@@ -75,7 +75,7 @@ TEST(Specs, KeepWhatIsSaidOfEveryField) {
 
 TEST(Specs, HaveTheOptionsOfTheRegistrysSamplers) {
   std::set<std::string> texts;
-  for (const SamplerOptionText& text : sampler_option_texts()) texts.insert(text.name);
+  for (const SamplerOption& option : sampler_options()) texts.insert(option.name);
   const OptionTable table = options_of<SampleSpec>();
   for (const SamplerEntry& entry : sampler_registry()) {
     for (const SamplerOptionUse& use : entry.options) {
