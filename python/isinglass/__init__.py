@@ -41,9 +41,9 @@ from .samplers import sampler
 
 __version__ = _isinglass.__version__
 
-__all__ = ["Ablation", "Error", "Evaluation", "Fit", "Info", "NumericalError", "Ranks", "ReplayBuffer", "Run", "Sampler",
-           "State", "Target", "ablate", "base_mean", "energy", "evaluate", "instance", "load", "models", "sample",
-           "sampler", "samplers", "train"]
+__all__ = ["Ablation", "Error", "Evaluation", "Fit", "Info", "NumericalError", "Ranks",
+           "ReplayBuffer", "Run", "Sampler", "State", "Target", "ablate", "base_mean", "energy",
+           "evaluate", "instance", "load", "models", "sample", "sampler", "samplers", "train"]
 
 for _public in (Error, Info, NumericalError, Ranks, ReplayBuffer, Sampler, State, Target):
     _public.__module__ = "isinglass"

@@ -21,8 +21,8 @@ from ._tables import (
     with_sampler,
 )
 
-_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "sampler",
-             "dataset")
+_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_",
+             "image", "sampler", "dataset")
 
 
 class Evaluation(Shown):
@@ -57,7 +57,8 @@ class Evaluation(Shown):
         values = self.__dict__.get("values", {})
         if name in values:
             return values[name]
-        raise AttributeError(f"the evaluation has no {name}; it has: {', '.join(values) or 'nothing, interrupted'}")
+        raise AttributeError(f"the evaluation has no {name}; it has: "
+                             f"{', '.join(values) or 'nothing, interrupted'}")
 
     def __dir__(self):
         return [*super().__dir__(), *self.values]
@@ -73,7 +74,8 @@ class Evaluation(Shown):
             if isinstance(value, dict):
                 rows += [(f"{name}, {part}", each) for part, each in value.items()
                          if isinstance(each, (int, float))]
-            elif isinstance(value, (int, float)) or name in ("warning", "verdict", "note", "inexact") and value:
+            elif (isinstance(value, (int, float)) or
+                  name in ("warning", "verdict", "note", "inexact") and value):
                 rows.append((name, value))
         return rows
 
@@ -84,17 +86,21 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **option
     if images is None:
         refuse_unused(options, {"levels": "applies to images, and there are none"})
     if not named:
-        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and images= is not a name"})
+        refuse_unused(options,
+                      {"data_dir": "is the folder of a data set by name, and "
+                                   "images= is not a name"})
     sampler, options = with_sampler(sampler, options)
     values = {**texts_of(options), "sampler": sampler}
     if named:
         values["dataset"] = images
     whole = not (images is None or isinstance(images, (str, os.PathLike, Mapping)))
     with contextlib.ExitStack() as stack:
-        directory = out if out is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
+        directory = (out if out is not None
+                     else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-")))
         os.makedirs(directory, exist_ok=True)
         checkpoint = os.path.join(directory, "ais-checkpoint.pt")
-        made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint, os.path.exists(checkpoint))
+        made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint,
+                                          os.path.exists(checkpoint))
     evaluation = Evaluation(made, whole)
     if "inexact" in evaluation.values:
         warnings.warn(evaluation.values["inexact"], stacklevel=2)
@@ -104,10 +110,14 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **option
 evaluate.__signature__ = inspect.Signature(
     [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
      inspect.Parameter("images", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
-                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
-     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sampler | None"),
-     inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
-     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
+                                  "os.PathLike | None"),
+     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | Sampler | None"),
+     inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="torch.Tensor | None"),
+     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | os.PathLike | None"),
      *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
 evaluate.__doc__ = f"""Estimates log Z of a target by annealing or tempering, and the likelihood of images.
 

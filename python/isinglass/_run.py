@@ -18,8 +18,8 @@ from ._tables import (
     with_sampler,
 )
 
-_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "instance",
-             "gradient_model", "sampler", "dataset", "init", "netcdf")
+_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
+             "instance", "gradient_model", "sampler", "dataset", "init", "netcdf")
 
 
 class Run(Shown):
@@ -52,9 +52,11 @@ class Run(Shown):
 
     def __init__(self, made, interrupted=False):
         self.summary = made["summary"]
-        self.samples, self.energy, self.statistic = made["samples"], made["energy"], made["statistic"]
+        self.samples, self.energy = made["samples"], made["energy"]
+        self.statistic = made["statistic"]
         self.acceptance, self.hops = made["acceptance"], made["hops"]
-        self.options, self.learned, self.solution = made["options"], made["learned"], made["solution"]
+        self.options, self.learned = made["options"], made["learned"]
+        self.solution = made["solution"]
         self.rungs = made["rungs"]
         self.interrupted = interrupted
 
@@ -67,15 +69,19 @@ class Run(Shown):
             return tensor.transpose(0, 1).cpu().numpy()
 
         stats = {name: by_chain(tensor) for name, tensor in
-                 [("energy", self.energy), ("acceptance", self.acceptance), ("hops", self.hops)] if tensor is not None}
+                 [("energy", self.energy), ("acceptance", self.acceptance), ("hops", self.hops)]
+                 if tensor is not None}
         groups = {"sample_stats": stats}
         if self.samples is not None:
             groups = {"posterior": {"x": by_chain(self.samples)}, **groups}
         dims = {"x": ["site"]}
-        attributes = {"inference_library": "isinglass", "inference_library_version": _isinglass.__version__,
-                      "model": self.summary["model"], "sampler": self.summary["sampler"], "seed": self.summary["seed"]}
+        attributes = {"inference_library": "isinglass",
+                      "inference_library_version": _isinglass.__version__,
+                      "model": self.summary["model"], "sampler": self.summary["sampler"],
+                      "seed": self.summary["seed"]}
         if int(arviz.__version__.split(".")[0]) >= 1:
-            return arviz.from_dict(groups, dims=dims, attrs={group: dict(attributes) for group in groups})
+            return arviz.from_dict(groups, dims=dims,
+                                   attrs={group: dict(attributes) for group in groups})
         data = arviz.from_dict(**groups, dims=dims)
         for group in data.groups():
             data[group].attrs.update(attributes)
@@ -86,11 +92,14 @@ class Run(Shown):
 
         A directory that holds a run is refused; with overwrite=True a run that was saved by this method is replaced.
         """
-        saved, others = ("samples.pt", "summary.json"), ("config.toml", "metrics.jsonl", "ais.json", "results.json")
+        saved = ("samples.pt", "summary.json")
+        others = ("config.toml", "metrics.jsonl", "ais.json", "results.json")
         for name in others if overwrite else others + saved:
             if os.path.exists(os.path.join(directory, name)):
-                advice = "another directory" if name in others else "another directory, or overwrite=True"
-                raise _isinglass.Error(f"{os.fspath(directory)} already holds {name} of a run; give {advice}")
+                advice = ("another directory" if name in others
+                          else "another directory, or overwrite=True")
+                raise _isinglass.Error(f"{os.fspath(directory)} already holds {name} of a "
+                                       f"run; give {advice}")
         os.makedirs(directory, exist_ok=True)
         for name in saved:
             if overwrite and os.path.exists(os.path.join(directory, name)):
@@ -107,10 +116,13 @@ class Run(Shown):
 
     def _rows(self):
         s = self.summary
-        rows = [("chains", s["chains"]), ("sites", s["sites"]), ("draws", s["draws"]), ("steps", s["steps_done"]),
-                ("acceptance", s["acceptance"]), ("hops per step", s["hops"]), ("ESS per chain", s["ess"]["mean"]),
-                ("ESS, bulk", s["ess"]["bulk"]), ("R-hat", s["rhat"]), ("steps per second", s["steps_per_second"])]
-        return rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] + [("exact", s["exact"])]
+        rows = [("chains", s["chains"]), ("sites", s["sites"]), ("draws", s["draws"]),
+                ("steps", s["steps_done"]), ("acceptance", s["acceptance"]),
+                ("hops per step", s["hops"]), ("ESS per chain", s["ess"]["mean"]),
+                ("ESS, bulk", s["ess"]["bulk"]), ("R-hat", s["rhat"]),
+                ("steps per second", s["steps_per_second"])]
+        return (rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] +
+                [("exact", s["exact"])])
 
 
 def interrupt(error, name, value):
@@ -122,7 +134,8 @@ def interrupt(error, name, value):
 def directory_for_all(out):
     """Refuses a missing directory if several ranks share the work."""
     if out is None and _isinglass.joined_ranks() > 1:
-        raise _isinglass.Error("with several ranks out= is needed, a directory that all of them can access")
+        raise _isinglass.Error("with several ranks out= is needed, a directory that all "
+                               "of them can access")
 
 
 def sample(target, sampler, *, init=None, data=None, moves=False, **options):
@@ -130,11 +143,13 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
     named = isinstance(data, (str, os.PathLike))
     if data is not None and (not isinstance(init, str) or init != "data"):
         given = "not given" if init is None else "another"
-        raise _isinglass.Error(f'data= applies to chains that start with init="data", and init= is {given}')
+        raise _isinglass.Error('data= applies to chains that start with init="data", and '
+                               f'init= is {given}')
     if data is None:
         refuse_unused(options, {"levels": "applies to images, and data= is not given"})
     if not named:
-        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and data= is not a name"})
+        refuse_unused(options,
+                      {"data_dir": "is the folder of a data set by name, and data= is not a name"})
     sampler, options = with_sampler(sampler, options)
     values = {"sampler": sampler, **texts_of(options)}
     states = None
@@ -161,11 +176,13 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
 
 sample.__signature__ = inspect.Signature(
     [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
-     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | Sampler"),
+     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                       annotation="str | Sampler"),
      inspect.Parameter("init", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | str | os.PathLike | None"),
      inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=None,
-                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
+                                  "os.PathLike | None"),
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      *parameters("sample", _LEFT_OUT)], return_annotation="Run")
 sample.__doc__ = f"""Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.

@@ -17,7 +17,8 @@ def module_of(function):
     """Returns the torch.nn.Module that a callable is, or whose method or functools.partial it is; None without one."""
     while isinstance(function, functools.partial):
         function = function.func
-    owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+    owner = (function if isinstance(function, torch.nn.Module)
+             else getattr(function, "__self__", None))
     return owner if isinstance(owner, torch.nn.Module) else None
 
 
@@ -29,8 +30,8 @@ def _device_of(function):
     return torch.device("cpu")
 
 
-def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, categories: "int | None" = None,
-           states: "str | None" = None, name: "str | None" = None,
+def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int,
+           categories: "int | None" = None, states: "str | None" = None, name: "str | None" = None,
            device: "str | torch.device | None" = None) -> _isinglass.Target:
     """Makes a target from any callable U that maps float32 [B, D] to energies [B], float32 or float64.
 
@@ -79,7 +80,8 @@ def _buffers_as_they_were(module):
         yield
         return
     before = [(part, name, buffer, buffer.detach().clone()) for part in module.modules()
-              for name, buffer in part._buffers.items() if buffer is not None and not buffer.is_inference()]
+              for name, buffer in part._buffers.items()
+              if buffer is not None and not buffer.is_inference()]
     try:
         yield
     finally:
@@ -94,25 +96,32 @@ def _buffers_as_they_were(module):
 def energies_twice(function, x):
     """Returns the energies of the states x from two calls, float64 [2, N]; None if they cannot be computed. A compiled
     function is called uncompiled, so that nothing is compiled for these states."""
-    function = getattr(function, "_torchdynamo_orig_callable", getattr(function, "_orig_mod", function))
+    function = getattr(function, "_torchdynamo_orig_callable",
+                       getattr(function, "_orig_mod", function))
     holder = getattr(function, "__self__", function)
-    with torch.random.fork_rng([x.device] if x.is_cuda else []), torch.no_grad(), _buffers_as_they_were(holder):
+    devices = [x.device] if x.is_cuda else []
+    with torch.random.fork_rng(devices), torch.no_grad(), _buffers_as_they_were(holder):
         try:
-            return torch.stack([function(x.clone()).detach().double().reshape(len(x)) for _ in range(2)])
+            return torch.stack([function(x.clone()).detach().double().reshape(len(x))
+                                for _ in range(2)])
         except Exception:  # the module need not support this; sampling reports the reason
             return None
 
 
 def load(model, weights, *, continuous=False, device="cpu", **options):
     file = os.fspath(weights)
-    return _isinglass.load(model, {}, {"weights": file, **texts_of(options)}, continuous, str(device))
+    return _isinglass.load(model, {}, {"weights": file, **texts_of(options)}, continuous,
+                           str(device))
 
 
 load.__signature__ = inspect.Signature(
     [inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str"),
-     inspect.Parameter("weights", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | os.PathLike"),
-     inspect.Parameter("continuous", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
-     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu", annotation="str | torch.device"),
+     inspect.Parameter("weights", inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                       annotation="str | os.PathLike"),
+     inspect.Parameter("continuous", inspect.Parameter.KEYWORD_ONLY, default=False,
+                       annotation="bool"),
+     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu",
+                       annotation="str | torch.device"),
      *parameters("target", _LEFT_OUT)], return_annotation="Target")
 load.__doc__ = f"""Loads a model of the registry with the parameters of a file.
 
@@ -125,7 +134,8 @@ load.__doc__ = f"""Loads a model of the registry with the parameters of a file.
 """
 
 
-def instance(text: str, *, images: "torch.Tensor | None" = None, labels: "torch.Tensor | None" = None,
+def instance(text: str, *, images: "torch.Tensor | None" = None,
+             labels: "torch.Tensor | None" = None,
              device: "str | torch.device" = "cpu") -> _isinglass.Target:
     return _isinglass.instance(text, images, labels, str(device))
 

@@ -21,7 +21,8 @@ from ._tables import (
 )
 
 _LEFT_OUT = ("model", "dataset", "sampler")
-_OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", "weights", "gradient_precision")
+_OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", "weights",
+                  "gradient_precision")
 
 
 class Fit(Shown):
@@ -58,26 +59,31 @@ class Fit(Shown):
         wrapper of it, such as torch.compile, DataParallel or Sequential, which prefix the names of parameters."""
         own, ours = set(module.state_dict()), set(self.parameters)
         for theirs, mine in itertools.product(("", *_prefixes(own)), ("", *_prefixes(ours))):
-            named = {theirs + name.removeprefix(mine): value for name, value in self.parameters.items()}
+            named = {theirs + name.removeprefix(mine): value
+                     for name, value in self.parameters.items()}
             if own == set(named):
                 module.load_state_dict(named)
                 return
-        raise _isinglass.Error(f"the parameters are {_some(ours - own or ours)}, and the module has {_some(own - ours or own)}")
+        raise _isinglass.Error(f"the parameters are {_some(ours - own or ours)}, and the module "
+                               f"has {_some(own - ours or own)}")
 
     @property
     def frame(self) -> "pandas.DataFrame":  # noqa: F821
         """The metrics as a pandas.DataFrame, a row per iteration."""
         import pandas
 
-        frame = pandas.DataFrame(self.metrics) if self.metrics else pandas.DataFrame({"iteration": []}, dtype=int)
+        frame = (pandas.DataFrame(self.metrics) if self.metrics
+                 else pandas.DataFrame({"iteration": []}, dtype=int))
         return frame.set_index("iteration")
 
     def _title(self):
-        return f"{self.options.get('objective', 'pcd')} training of {self.target.name if self.target else 'a model'}"
+        return (f"{self.options.get('objective', 'pcd')} training of "
+                f"{self.target.name if self.target else 'a model'}")
 
     def _rows(self):
         last = self.metrics[-1] if self.metrics else {}
-        rows = [("iteration", self.iteration), ("interrupted", self.interrupted), ("recoveries", self.recoveries)]
+        rows = [("iteration", self.iteration), ("interrupted", self.interrupted),
+                ("recoveries", self.recoveries)]
         return rows + [(name, value) for name, value in last.items() if name != "iteration"]
 
 
@@ -92,16 +98,21 @@ def _some(names):
     return ", ".join(sorted(names)[:4]) + (", …" if len(names) > 4 else "")
 
 
-def train(model, data, *, sampler=None, out=None, labels=None, callback=None, device=None, **options):
+def train(model, data, *, sampler=None, out=None, labels=None, callback=None, device=None,
+          **options):
     directory_for_all(out)
     refuse_unknown(train, options)
     if not isinstance(model, str):
         given = "applies to a model by name only; a target or module has its own"
-        refuse_unused({**options, "device": device}, dict.fromkeys((*_OF_NEW_MODELS, "device"), given))
+        refuse_unused({**options, "device": device},
+                      dict.fromkeys((*_OF_NEW_MODELS, "device"), given))
     if not isinstance(data, (str, os.PathLike)):
-        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and the data are in memory"})
+        refuse_unused(options,
+                      {"data_dir": "is the folder of a data set by name, and the "
+                                   "data are in memory"})
     if options.get("objective") != "classify" or isinstance(data, (str, os.PathLike)):
-        refuse_unused({"labels": labels}, {"labels": "applies to images in memory with objective=\"classify\" only"})
+        refuse_unused({"labels": labels},
+                      {"labels": "applies to images in memory with objective=\"classify\" only"})
     device = "cpu" if device is None else device
     sampler, options = with_sampler(sampler, options)
     values = texts_of(options)
@@ -111,12 +122,15 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
     elif not isinstance(model, _isinglass.Target):
         sites = _isinglass.sites_of(data)
         if sites is None:
-            raise _isinglass.Error("the number of a module's sites is known only from data in memory; for a data set "
-                                   "by name or file isinglass.energy(module, sites=…) is needed")
+            raise _isinglass.Error("the number of a module's sites is known only from data in "
+                                   "memory; for a data set by name or file "
+                                   "isinglass.energy(module, sites=…) is needed")
         from ._targets import energy
         levels = values.get("levels")
-        states = "continuous" if values.get("objective") in ("dsm", "classify") else "categorical" if levels else "binary"
-        target = energy(model, sites=sites, states=states, categories=levels if states == "categorical" else None)
+        states = ("continuous" if values.get("objective") in ("dsm", "classify")
+                  else "categorical" if levels else "binary")
+        target = energy(model, sites=sites, states=states,
+                        categories=levels if states == "categorical" else None)
     values["sampler"] = sampler
     if isinstance(data, (str, os.PathLike)):
         values["dataset"] = data
@@ -128,11 +142,14 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
             callback(numbers)
 
     with contextlib.ExitStack() as stack:
-        directory = out if out is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
-        made, error = _isinglass.train(target, values, data, labels, str(device), os.fspath(directory), note)
+        directory = (out if out is not None
+                     else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-")))
+        made, error = _isinglass.train(target, values, data, labels, str(device),
+                                       os.fspath(directory), note)
     if target is None and values.get("objective") != "classify":
         target = _isinglass.load(made["options"]["model"], made["parameters"],
-                                 {"image": made["options"].get("image")} if "image" in made["options"] else {},
+                                 {"image": made["options"].get("image")}
+                                 if "image" in made["options"] else {},
                                  values.get("objective") == "dsm", str(device))
     fit = Fit(made, target, metrics, None if out is None else os.fspath(out))
     return interrupt(error, "fit", fit) if error is not None else fit
@@ -143,12 +160,16 @@ train.__signature__ = inspect.Signature(
                        annotation="Target | torch.nn.Module | str"),
      inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD,
                        annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike"),
-     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sampler | None"),
-     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
-     inspect.Parameter("labels", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
+     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | Sampler | None"),
+     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | os.PathLike | None"),
+     inspect.Parameter("labels", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="torch.Tensor | None"),
      inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="Callable[[dict[str, float]], None] | None"),
-     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | torch.device | None"),
+     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | torch.device | None"),
      *parameters("train", _LEFT_OUT)], return_annotation="Fit")
 train.__doc__ = f"""Trains a model on images or points, as `isinglass train` does, with the same bits for the same seed.
 

@@ -7,7 +7,8 @@ imported before, or where the user has chosen.
 import os
 import sys
 
-if "torch" in sys.modules or any(name in os.environ for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")):
+if ("torch" in sys.modules or
+        any(name in os.environ for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"))):
     import torch
 else:
     os.environ["GOMP_SPINCOUNT"] = "1000"

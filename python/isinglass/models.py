@@ -19,7 +19,8 @@ _FILES = ("bayesnet", "script")
 # These are options that a model's tensors do not determine, in addition to `sites` of the models
 # whose description asks for it.
 _MORE = {"maxcut": ["sites"], "mis": ["sites", "penalty"], "maxclique": ["sites", "penalty"],
-         "mlp": ["categories", "class_"], "resnet": ["image"], "script": ["sites", "categories", "class_"]}
+         "mlp": ["categories", "class_"], "resnet": ["image"],
+         "script": ["sites", "categories", "class_"]}
 
 
 def _tensor_names(model):
@@ -34,7 +35,8 @@ def _tensor_names(model):
 
 
 def _options_of(model):
-    asked = [name for name in ("sites", "categories") if f"`{name}`" in model["parameters"].partition(";")[2]]
+    asked = [name for name in ("sites", "categories")
+             if f"`{name}`" in model["parameters"].partition(";")[2]]
     names = asked + [name for name in _MORE.get(model["name"], []) if name not in asked]
     found = {option["python"]: option for option in TABLES["target"]}
     return [found[name] for name in names]
@@ -49,7 +51,8 @@ def _signature_of(model, tensors, options):
     if model["name"] in _FILES:
         first = [_parameter("file", note="str | os.PathLike", kind=_FIRST)]
     elif not tensors:
-        first = [_parameter("state", note="Mapping[str, torch.Tensor] | torch.nn.Module", kind=_FIRST)]
+        first = [_parameter("state", note="Mapping[str, torch.Tensor] | torch.nn.Module",
+                            kind=_FIRST)]
     needed = [name for name in tensors if name != "weight"]
     own = [_parameter(name, note="torch.Tensor | float") for name in needed]
     own += [_parameter("weight", None, "torch.Tensor | None")] if "weight" in tensors else []
@@ -62,9 +65,11 @@ def _signature_of(model, tensors, options):
 
 def _doc_of(model, options):
     names = {option["name"]: option["python"] for option in TABLES["target"]}
-    parameters = re.sub(r"`([a-z-]+)`( [A-Z])?", lambda m: f"{names.get(m[1], m[1])}=", model["parameters"])
+    parameters = re.sub(r"`([a-z-]+)`( [A-Z])?", lambda m: f"{names.get(m[1], m[1])}=",
+                        model["parameters"])
     if parameters.startswith("a graph"):
-        parameters = "edges int64 [E,2], each once, in either direction; weight [E] (default: 1 each)"
+        parameters = ("edges int64 [E,2], each once, in either direction; weight [E] "
+                      "(default: 1 each)")
     lines = [f"U(x) = {spelled(model['energy'], names)}", "",
              f"    states: {spelled(model['states'], names)}", f"    parameters: {parameters}"]
     lines += [f"    {option['python']}: {described(option, names)}" for option in options]
@@ -74,7 +79,8 @@ def _doc_of(model, options):
 def _tensor(value):
     """Returns a tensor as it is, and Python numbers, which have 64 bits, as float64."""
     tensor = torch.as_tensor(value)
-    known = isinstance(value, torch.Tensor) or hasattr(value, "dtype") or not tensor.is_floating_point()
+    known = (isinstance(value, torch.Tensor) or hasattr(value, "dtype") or
+             not tensor.is_floating_point())
     return tensor if known else torch.as_tensor(value, dtype=torch.float64)
 
 
@@ -97,7 +103,8 @@ def _function_of(model):
         if "file" in said:
             values["weights"] = os.fspath(said.pop("file"))
         values.update({key: value for key, value in said.items() if value is not None})
-        return _isinglass.load(name, given, texts_of(values), continuous, None if device is None else str(device))
+        return _isinglass.load(name, given, texts_of(values), continuous,
+                               None if device is None else str(device))
 
     make.__name__ = make.__qualname__ = name.replace("-", "_")
     make.__module__ = __name__
