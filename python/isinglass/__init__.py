@@ -6,8 +6,9 @@
     run = ig.sample(target, "pafs", radius=5, chains=100, burn_in=1000, steps=5000, thin=50)
     run.samples, run.energy, run.summary
 
-Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`. Training:
-`train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input raises `Error`.
+Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`.
+Training: `train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input raises
+`Error`.
 """
 from . import _versions
 

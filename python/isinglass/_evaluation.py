@@ -26,12 +26,14 @@ _LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "
 
 
 class Evaluation(Shown):
-    """The results of an evaluation, with an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
+    """The results of an evaluation, with an attribute for every entry of ais.json, such as log_z,
+    log_z_se and weight_ess.
 
-    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; for a data set with splits a dictionary of
-        these by split.
+    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; for a data set with
+        splits a dictionary of these by split.
     verdict: a sentence that states how far the estimates can be trusted.
-    x, log_weights: the chains at the end, and for annealing the logarithms of their weights, float64 [chains].
+    x, log_weights: the chains at the end, and for annealing the logarithms of their weights,
+        float64 [chains].
     values: all entries, a dictionary.
     interrupted: True if the evaluation ended early; it then has no values.
     """
@@ -119,7 +121,8 @@ evaluate.__signature__ = inspect.Signature(
      inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="str | os.PathLike | None"),
      *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
-evaluate.__doc__ = f"""Estimates log Z of a target by annealing or tempering, and the likelihood of images.
+evaluate.__doc__ = f"""\
+Estimates log Z of a target by annealing or tempering, and the likelihood of images.
 
     >>> import torch, isinglass as ig
     >>> target = ig.models.bernoulli(theta=torch.zeros(10))
@@ -127,15 +130,15 @@ evaluate.__doc__ = f"""Estimates log Z of a target by annealing or tempering, an
     6.9315
 
     target: a target with binary sites; without images also one with categorical sites.
-    images: images as train() takes them, except that a tensor is not split; a dictionary of splits (train,
-        validation, test); the name or file of a data set; or None to estimate only log Z.
-    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by sampler(), whose seed is
-        used if seed= is not given.
-    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default the target's own
-        base, else the mean of the images, else the uniform distribution.
+    images: images as train() takes them, except that a tensor is not split; a dictionary of splits
+        (train, validation, test); the name or file of a data set; or None to estimate only log Z.
+    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by
+        sampler(), whose seed is used if seed= is not given.
+    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
+        the target's own base, else the mean of the images, else the uniform distribution.
     out: a directory for a checkpoint, from which the same call continues.
 {options_text("evaluate", _LEFT_OUT)}
 
-Returns an Evaluation. Ctrl-C raises KeyboardInterrupt after the current step, with the evaluation so far as its
-attribute `evaluation`.
+Returns an Evaluation. Ctrl-C raises KeyboardInterrupt after the current step, with the evaluation
+so far as its attribute `evaluation`.
 """

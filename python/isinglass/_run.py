@@ -28,12 +28,15 @@ class Run(Shown):
     samples: [draws, chains, sites]; None if they were not kept.
     energy: U of the draws, float64 [draws, chains].
     statistic: the statistic for which ESS is computed, float64 [draws, chains].
-    acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None unless moves=True.
-    summary: a dictionary with the contents of the program's summary.json. For a callable whose energies differ
-        between calls, or depend on the other states of a batch, `exact` is False and `inexact` says why.
+    acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None
+        unless moves=True.
+    summary: a dictionary with the contents of the program's summary.json. For a callable whose
+        energies differ between calls, or depend on the other states of a batch, `exact` is False
+        and `inexact` says why.
     options: the options with all defaults.
     learned: tensors that the sampler learned in burn-in, by name.
-    rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16 [scans, rungs].
+    rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
+        [scans, rungs].
     solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
     interrupted: True if the run ended early.
     """
@@ -61,8 +64,9 @@ class Run(Shown):
         self.interrupted = interrupted
 
     def to_arviz(self) -> "arviz.InferenceData | xarray.DataTree":  # noqa: F821
-        """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy. This is an
-        xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier versions."""
+        """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy.
+        This is an xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier
+        versions."""
         import arviz
 
         def by_chain(tensor):
@@ -88,9 +92,11 @@ class Run(Shown):
         return data
 
     def save(self, directory: "str | os.PathLike", *, overwrite: bool = False) -> None:
-        """Writes samples.pt and summary.json, as the program does, to a directory, which is made if it is missing.
+        """Writes samples.pt and summary.json, as the program does, to a directory, which is made if
+        it is missing.
 
-        A directory that holds a run is refused; with overwrite=True a run that was saved by this method is replaced.
+        A directory that holds a run is refused; with overwrite=True a run that was saved by this
+        method is replaced.
         """
         saved = ("samples.pt", "summary.json")
         others = ("config.toml", "metrics.jsonl", "ais.json", "results.json")
@@ -126,7 +132,8 @@ class Run(Shown):
 
 
 def interrupt(error, name, value):
-    """Raises the exception that ended a computation early, with the partial result as its attribute."""
+    """Raises the exception that ended a computation early, with the partial result as its
+    attribute."""
     setattr(error, name, value)
     raise error
 
@@ -185,7 +192,8 @@ sample.__signature__ = inspect.Signature(
                                   "os.PathLike | None"),
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      *parameters("sample", _LEFT_OUT)], return_annotation="Run")
-sample.__doc__ = f"""Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
+sample.__doc__ = f"""\
+Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
 
     >>> import isinglass as ig
     >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
@@ -200,6 +208,6 @@ sample.__doc__ = f"""Draws samples from a target, as `isinglass sample` does, wi
     moves: also keep acceptance and hops (the number of sites that changed) of every draw.
 {options_text("sample", _LEFT_OUT)}
 
-Returns a Run (with several ranks: to rank 0, and None to the others). Ctrl-C raises KeyboardInterrupt after the
-current step, with the draws so far as its attribute `run`.
+Returns a Run (with several ranks: to rank 0, and None to the others). Ctrl-C raises
+KeyboardInterrupt after the current step, with the draws so far as its attribute `run`.
 """

@@ -10,7 +10,8 @@ TYPES = {"bool": bool, "int": int, "float": float, "str": str, "path": str}
 
 
 def spelled(text, names):
-    """Returns a help text with the options in backquotes spelled as in Python: `burn-in` becomes burn_in."""
+    """Returns a help text with the options in backquotes spelled as in Python: `burn-in` becomes
+    burn_in."""
     for name, python in names.items():
         text = text.replace(f"`{name}`", python)
     return text
@@ -49,14 +50,16 @@ def refuse_unknown(function, options, also=()):
 
 
 def refuse_unused(options, reasons):
-    """Refuses given options that would have no effect. `reasons` maps their names to the reasons."""
+    """Refuses given options that would have no effect. `reasons` maps their names to the
+    reasons."""
     for name, reason in reasons.items():
         if options.get(name) is not None:
             raise _isinglass.Error(f"{name}= {reason}")
 
 
 def with_sampler(sampler, options):
-    """Returns a sampler's name and the options, including those and the seed of a sampler made by sampler()."""
+    """Returns a sampler's name and the options, including those and the seed of a sampler made by
+    sampler()."""
     if not isinstance(sampler, _isinglass.Sampler):
         return sampler, options
     return sampler.name, {"seed": sampler.seed, **sampler.options, **options}
@@ -128,7 +131,8 @@ def samplers_text():
 
 
 def texts_of(options):
-    """Returns option values as the tables' texts: a pair of numbers becomes "2,0.1", an image's size "28x28"."""
+    """Returns option values as the tables' texts: a pair of numbers becomes "2,0.1", an image's
+    size "28x28"."""
     def text(name, value):
         if isinstance(value, (tuple, list)):
             return ("x" if name == "image" else ",").join(str(part) for part in value)

@@ -28,8 +28,8 @@ _OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", 
 class Fit(Shown):
     """A trained model.
 
-    target: the target that was given. For a model by name, a target with its averaged parameters; None for a
-        classifier, which needs the name of a class: use load.
+    target: the target that was given. For a model by name, a target with its averaged parameters;
+        None for a classifier, which needs the name of a class: use load.
     parameters: the averaged parameters (exponential moving average), a state dict.
     iteration: the number of the last iteration.
     metrics: a list with a dictionary of numbers for every iteration of this call.
@@ -55,8 +55,9 @@ class Fit(Shown):
         self.interrupted, self.recoveries = made["interrupted"], made["recoveries"]
 
     def load_into(self, module: "torch.nn.Module") -> None:
-        """Loads the averaged parameters into a module. It is the module that was trained, the module inside it, or a
-        wrapper of it, such as torch.compile, DataParallel or Sequential, which prefix the names of parameters."""
+        """Loads the averaged parameters into a module. It is the module that was trained, the
+        module inside it, or a wrapper of it, such as torch.compile, DataParallel or Sequential,
+        which prefix the names of parameters."""
         own, ours = set(module.state_dict()), set(self.parameters)
         for theirs, mine in itertools.product(("", *_prefixes(own)), ("", *_prefixes(ours))):
             named = {theirs + name.removeprefix(mine): value
@@ -171,23 +172,26 @@ train.__signature__ = inspect.Signature(
      inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="str | torch.device | None"),
      *parameters("train", _LEFT_OUT)], return_annotation="Fit")
-train.__doc__ = f"""Trains a model on images or points, as `isinglass train` does, with the same bits for the same seed.
+train.__doc__ = f"""\
+Trains a model on images or points, as `isinglass train` does, with the same bits for the same seed.
 
-    model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a model of
-        the registry (resnet, mlp, rbm, ising), which starts from new parameters.
-    data: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W]. Values are 0 and 1 of any type, grey
-        levels 0 to 255, real numbers from 0 to 1, or with levels= whole numbers below it. Images are shuffled with a
-        fixed seed and split 80/10/10. A dictionary with train and optionally validation and test gives the splits,
-        whose values are read in one way. Or the name or file of a data set. dsm and classify take real [N, D] as
-        points.
-    sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed is used if seed= is not given.
-    out: the run's directory, with checkpoints; a run that is there is continued. Without it nothing is kept.
-    labels: for classify: the classes of the images [N], whole numbers from 0, which are split like the images; for
-        a dictionary the classes of train.
+    model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a
+        model of the registry (resnet, mlp, rbm, ising), which starts from new parameters.
+    data: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W]. Values are 0 and 1 of
+        any type, grey levels 0 to 255, real numbers from 0 to 1, or with levels= whole numbers
+        below it. Images are shuffled with a fixed seed and split 80/10/10. A dictionary with train
+        and optionally validation and test gives the splits, whose values are read in one way. Or
+        the name or file of a data set. dsm and classify take real [N, D] as points.
+    sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed is used if seed=
+        is not given.
+    out: the run's directory, with checkpoints; a run that is there is continued. Without it nothing
+        is kept.
+    labels: for classify: the classes of the images [N], whole numbers from 0, which are split like
+        the images; for a dictionary the classes of train.
     callback: a function that is called after every iteration with a dictionary of its numbers.
     device: the device of a model by name (default: cpu); a target has its own.
 {options_text("train", _LEFT_OUT)}
 
-Returns a Fit. Ctrl-C saves a checkpoint and raises KeyboardInterrupt after the current iteration, with
-the fit so far as its attribute `fit`; if `out` was given, the same call continues the run.
+Returns a Fit. Ctrl-C saves a checkpoint and raises KeyboardInterrupt after the current iteration,
+with the fit so far as its attribute `fit`; if `out` was given, the same call continues the run.
 """

@@ -1,8 +1,8 @@
 """Makes every model of the registry from tensors: ising(edges=…, coupling=…, field=…).
 
-There is a function per model. Tensors are checked like those of parameter files. float64 stays float64 except in
-networks, which compute in float32. The target is on the tensors' device. Neural networks take a state dict; Bayesian
-networks and TorchScript models take a file.
+There is a function per model. Tensors are checked like those of parameter files. float64 stays
+float64 except in networks, which compute in float32. The target is on the tensors' device. Neural
+networks take a state dict; Bayesian networks and TorchScript models take a file.
 """
 import inspect
 import os
@@ -24,7 +24,8 @@ _MORE = {"maxcut": ["sites"], "mis": ["sites", "penalty"], "maxclique": ["sites"
 
 
 def _tensor_names(model):
-    """Returns the first words of "edges int64 [E,2], coupling [E], field [D]"; none for networks and files."""
+    """Returns the first words of "edges int64 [E,2], coupling [E], field [D]"; none for networks
+    and files."""
     text = model["parameters"]
     if text.startswith("a graph"):
         return ["edges", "weight"]
