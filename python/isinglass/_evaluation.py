@@ -21,17 +21,19 @@ from ._tables import (
     with_sampler,
 )
 
-_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "sampler",
-             "dataset")
+_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_",
+             "image", "sampler", "dataset")
 
 
 class Evaluation(Shown):
-    """The results of an evaluation, with an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
+    """The results of an evaluation, with an attribute for every entry of ais.json, such as log_z,
+    log_z_se and weight_ess.
 
-    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; for a data set with splits a dictionary of
-        these by split.
+    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; for a data set with
+        splits a dictionary of these by split.
     verdict: a sentence that states how far the estimates can be trusted.
-    x, log_weights: the chains at the end, and for annealing the logarithms of their weights, float64 [chains].
+    x, log_weights: the chains at the end, and for annealing the logarithms of their weights,
+        float64 [chains].
     values: all entries, a dictionary.
     interrupted: True if the evaluation ended early; it then has no values.
     """
@@ -57,7 +59,8 @@ class Evaluation(Shown):
         values = self.__dict__.get("values", {})
         if name in values:
             return values[name]
-        raise AttributeError(f"the evaluation has no {name}; it has: {', '.join(values) or 'nothing, interrupted'}")
+        raise AttributeError(f"the evaluation has no {name}; it has: "
+                             f"{', '.join(values) or 'nothing, interrupted'}")
 
     def __dir__(self):
         return [*super().__dir__(), *self.values]
@@ -73,7 +76,8 @@ class Evaluation(Shown):
             if isinstance(value, dict):
                 rows += [(f"{name}, {part}", each) for part, each in value.items()
                          if isinstance(each, (int, float))]
-            elif isinstance(value, (int, float)) or name in ("warning", "verdict", "note", "inexact") and value:
+            elif (isinstance(value, (int, float)) or
+                  name in ("warning", "verdict", "note", "inexact") and value):
                 rows.append((name, value))
         return rows
 
@@ -84,17 +88,21 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **option
     if images is None:
         refuse_unused(options, {"levels": "applies to images, and there are none"})
     if not named:
-        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and images= is not a name"})
+        refuse_unused(options,
+                      {"data_dir": "is the folder of a data set by name, and "
+                                   "images= is not a name"})
     sampler, options = with_sampler(sampler, options)
     values = {**texts_of(options), "sampler": sampler}
     if named:
         values["dataset"] = images
     whole = not (images is None or isinstance(images, (str, os.PathLike, Mapping)))
     with contextlib.ExitStack() as stack:
-        directory = out if out is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
+        directory = (out if out is not None
+                     else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-")))
         os.makedirs(directory, exist_ok=True)
         checkpoint = os.path.join(directory, "ais-checkpoint.pt")
-        made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint, os.path.exists(checkpoint))
+        made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint,
+                                          os.path.exists(checkpoint))
     evaluation = Evaluation(made, whole)
     if "inexact" in evaluation.values:
         warnings.warn(evaluation.values["inexact"], stacklevel=2)
@@ -104,12 +112,17 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **option
 evaluate.__signature__ = inspect.Signature(
     [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
      inspect.Parameter("images", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
-                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
-     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sampler | None"),
-     inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
-     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
+                                  "os.PathLike | None"),
+     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | Sampler | None"),
+     inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="torch.Tensor | None"),
+     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | os.PathLike | None"),
      *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
-evaluate.__doc__ = f"""Estimates log Z of a target by annealing or tempering, and the likelihood of images.
+evaluate.__doc__ = f"""\
+Estimates log Z of a target by annealing or tempering, and the likelihood of images.
 
     >>> import torch, isinglass as ig
     >>> target = ig.models.bernoulli(theta=torch.zeros(10))
@@ -117,15 +130,15 @@ evaluate.__doc__ = f"""Estimates log Z of a target by annealing or tempering, an
     6.9315
 
     target: a target with binary sites; without images also one with categorical sites.
-    images: images as train() takes them, except that a tensor is not split; a dictionary of splits (train,
-        validation, test); the name or file of a data set; or None to estimate only log Z.
-    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by sampler(), whose seed is
-        used if seed= is not given.
-    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default the target's own
-        base, else the mean of the images, else the uniform distribution.
+    images: images as train() takes them, except that a tensor is not split; a dictionary of splits
+        (train, validation, test); the name or file of a data set; or None to estimate only log Z.
+    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by
+        sampler(), whose seed is used if seed= is not given.
+    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
+        the target's own base, else the mean of the images, else the uniform distribution.
     out: a directory for a checkpoint, from which the same call continues.
 {options_text("evaluate", _LEFT_OUT)}
 
-Returns an Evaluation. Ctrl-C raises KeyboardInterrupt after the current step, with the evaluation so far as its
-attribute `evaluation`.
+Returns an Evaluation. Ctrl-C raises KeyboardInterrupt after the current step, with the evaluation
+so far as its attribute `evaluation`.
 """

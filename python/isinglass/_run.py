@@ -18,8 +18,8 @@ from ._tables import (
     with_sampler,
 )
 
-_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "instance",
-             "gradient_model", "sampler", "dataset", "init", "netcdf")
+_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
+             "instance", "gradient_model", "sampler", "dataset", "init", "netcdf")
 
 
 class Run(Shown):
@@ -28,12 +28,15 @@ class Run(Shown):
     samples: [draws, chains, sites]; None if they were not kept.
     energy: U of the draws, float64 [draws, chains].
     statistic: the statistic for which ESS is computed, float64 [draws, chains].
-    acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None unless moves=True.
-    summary: a dictionary with the contents of the program's summary.json. For a callable whose energies differ
-        between calls, or depend on the other states of a batch, `exact` is False and `inexact` says why.
+    acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None
+        unless moves=True.
+    summary: a dictionary with the contents of the program's summary.json. For a callable whose
+        energies differ between calls, or depend on the other states of a batch, `exact` is False
+        and `inexact` says why.
     options: the options with all defaults.
     learned: tensors that the sampler learned in burn-in, by name.
-    rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16 [scans, rungs].
+    rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
+        [scans, rungs].
     solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
     interrupted: True if the run ended early.
     """
@@ -52,45 +55,57 @@ class Run(Shown):
 
     def __init__(self, made, interrupted=False):
         self.summary = made["summary"]
-        self.samples, self.energy, self.statistic = made["samples"], made["energy"], made["statistic"]
+        self.samples, self.energy = made["samples"], made["energy"]
+        self.statistic = made["statistic"]
         self.acceptance, self.hops = made["acceptance"], made["hops"]
-        self.options, self.learned, self.solution = made["options"], made["learned"], made["solution"]
+        self.options, self.learned = made["options"], made["learned"]
+        self.solution = made["solution"]
         self.rungs = made["rungs"]
         self.interrupted = interrupted
 
     def to_arviz(self) -> "arviz.InferenceData | xarray.DataTree":  # noqa: F821
-        """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy. This is an
-        xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier versions."""
+        """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy.
+        This is an xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier
+        versions."""
         import arviz
 
         def by_chain(tensor):
             return tensor.transpose(0, 1).cpu().numpy()
 
         stats = {name: by_chain(tensor) for name, tensor in
-                 [("energy", self.energy), ("acceptance", self.acceptance), ("hops", self.hops)] if tensor is not None}
+                 [("energy", self.energy), ("acceptance", self.acceptance), ("hops", self.hops)]
+                 if tensor is not None}
         groups = {"sample_stats": stats}
         if self.samples is not None:
             groups = {"posterior": {"x": by_chain(self.samples)}, **groups}
         dims = {"x": ["site"]}
-        attributes = {"inference_library": "isinglass", "inference_library_version": _isinglass.__version__,
-                      "model": self.summary["model"], "sampler": self.summary["sampler"], "seed": self.summary["seed"]}
+        attributes = {"inference_library": "isinglass",
+                      "inference_library_version": _isinglass.__version__,
+                      "model": self.summary["model"], "sampler": self.summary["sampler"],
+                      "seed": self.summary["seed"]}
         if int(arviz.__version__.split(".")[0]) >= 1:
-            return arviz.from_dict(groups, dims=dims, attrs={group: dict(attributes) for group in groups})
+            return arviz.from_dict(groups, dims=dims,
+                                   attrs={group: dict(attributes) for group in groups})
         data = arviz.from_dict(**groups, dims=dims)
         for group in data.groups():
             data[group].attrs.update(attributes)
         return data
 
     def save(self, directory: "str | os.PathLike", *, overwrite: bool = False) -> None:
-        """Writes samples.pt and summary.json, as the program does, to a directory, which is made if it is missing.
+        """Writes samples.pt and summary.json, as the program does, to a directory, which is made if
+        it is missing.
 
-        A directory that holds a run is refused; with overwrite=True a run that was saved by this method is replaced.
+        A directory that holds a run is refused; with overwrite=True a run that was saved by this
+        method is replaced.
         """
-        saved, others = ("samples.pt", "summary.json"), ("config.toml", "metrics.jsonl", "ais.json", "results.json")
+        saved = ("samples.pt", "summary.json")
+        others = ("config.toml", "metrics.jsonl", "ais.json", "results.json")
         for name in others if overwrite else others + saved:
             if os.path.exists(os.path.join(directory, name)):
-                advice = "another directory" if name in others else "another directory, or overwrite=True"
-                raise _isinglass.Error(f"{os.fspath(directory)} already holds {name} of a run; give {advice}")
+                advice = ("another directory" if name in others
+                          else "another directory, or overwrite=True")
+                raise _isinglass.Error(f"{os.fspath(directory)} already holds {name} of a "
+                                       f"run; give {advice}")
         os.makedirs(directory, exist_ok=True)
         for name in saved:
             if overwrite and os.path.exists(os.path.join(directory, name)):
@@ -107,14 +122,18 @@ class Run(Shown):
 
     def _rows(self):
         s = self.summary
-        rows = [("chains", s["chains"]), ("sites", s["sites"]), ("draws", s["draws"]), ("steps", s["steps_done"]),
-                ("acceptance", s["acceptance"]), ("hops per step", s["hops"]), ("ESS per chain", s["ess"]["mean"]),
-                ("ESS, bulk", s["ess"]["bulk"]), ("R-hat", s["rhat"]), ("steps per second", s["steps_per_second"])]
-        return rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] + [("exact", s["exact"])]
+        rows = [("chains", s["chains"]), ("sites", s["sites"]), ("draws", s["draws"]),
+                ("steps", s["steps_done"]), ("acceptance", s["acceptance"]),
+                ("hops per step", s["hops"]), ("ESS per chain", s["ess"]["mean"]),
+                ("ESS, bulk", s["ess"]["bulk"]), ("R-hat", s["rhat"]),
+                ("steps per second", s["steps_per_second"])]
+        return (rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] +
+                [("exact", s["exact"])])
 
 
 def interrupt(error, name, value):
-    """Raises the exception that ended a computation early, with the partial result as its attribute."""
+    """Raises the exception that ended a computation early, with the partial result as its
+    attribute."""
     setattr(error, name, value)
     raise error
 
@@ -122,7 +141,8 @@ def interrupt(error, name, value):
 def directory_for_all(out):
     """Refuses a missing directory if several ranks share the work."""
     if out is None and _isinglass.joined_ranks() > 1:
-        raise _isinglass.Error("with several ranks out= is needed, a directory that all of them can access")
+        raise _isinglass.Error("with several ranks out= is needed, a directory that all "
+                               "of them can access")
 
 
 def sample(target, sampler, *, init=None, data=None, moves=False, **options):
@@ -130,11 +150,13 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
     named = isinstance(data, (str, os.PathLike))
     if data is not None and (not isinstance(init, str) or init != "data"):
         given = "not given" if init is None else "another"
-        raise _isinglass.Error(f'data= applies to chains that start with init="data", and init= is {given}')
+        raise _isinglass.Error('data= applies to chains that start with init="data", and '
+                               f'init= is {given}')
     if data is None:
         refuse_unused(options, {"levels": "applies to images, and data= is not given"})
     if not named:
-        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and data= is not a name"})
+        refuse_unused(options,
+                      {"data_dir": "is the folder of a data set by name, and data= is not a name"})
     sampler, options = with_sampler(sampler, options)
     values = {"sampler": sampler, **texts_of(options)}
     states = None
@@ -161,14 +183,17 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
 
 sample.__signature__ = inspect.Signature(
     [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
-     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | Sampler"),
+     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                       annotation="str | Sampler"),
      inspect.Parameter("init", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | str | os.PathLike | None"),
      inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=None,
-                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
+                                  "os.PathLike | None"),
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      *parameters("sample", _LEFT_OUT)], return_annotation="Run")
-sample.__doc__ = f"""Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
+sample.__doc__ = f"""\
+Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
 
     >>> import isinglass as ig
     >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
@@ -183,6 +208,6 @@ sample.__doc__ = f"""Draws samples from a target, as `isinglass sample` does, wi
     moves: also keep acceptance and hops (the number of sites that changed) of every draw.
 {options_text("sample", _LEFT_OUT)}
 
-Returns a Run (with several ranks: to rank 0, and None to the others). Ctrl-C raises KeyboardInterrupt after the
-current step, with the draws so far as its attribute `run`.
+Returns a Run (with several ranks: to rank 0, and None to the others). Ctrl-C raises
+KeyboardInterrupt after the current step, with the draws so far as its attribute `run`.
 """

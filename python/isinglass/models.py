@@ -1,8 +1,8 @@
 """Makes every model of the registry from tensors: ising(edges=…, coupling=…, field=…).
 
-There is a function per model. Tensors are checked like those of parameter files. float64 stays float64 except in
-networks, which compute in float32. The target is on the tensors' device. Neural networks take a state dict; Bayesian
-networks and TorchScript models take a file.
+There is a function per model. Tensors are checked like those of parameter files. float64 stays
+float64 except in networks, which compute in float32. The target is on the tensors' device. Neural
+networks take a state dict; Bayesian networks and TorchScript models take a file.
 """
 import inspect
 import os
@@ -19,11 +19,13 @@ _FILES = ("bayesnet", "script")
 # These are options that a model's tensors do not determine, in addition to `sites` of the models
 # whose description asks for it.
 _MORE = {"maxcut": ["sites"], "mis": ["sites", "penalty"], "maxclique": ["sites", "penalty"],
-         "mlp": ["categories", "class_"], "resnet": ["image"], "script": ["sites", "categories", "class_"]}
+         "mlp": ["categories", "class_"], "resnet": ["image"],
+         "script": ["sites", "categories", "class_"]}
 
 
 def _tensor_names(model):
-    """Returns the first words of "edges int64 [E,2], coupling [E], field [D]"; none for networks and files."""
+    """Returns the first words of "edges int64 [E,2], coupling [E], field [D]"; none for networks
+    and files."""
     text = model["parameters"]
     if text.startswith("a graph"):
         return ["edges", "weight"]
@@ -34,7 +36,8 @@ def _tensor_names(model):
 
 
 def _options_of(model):
-    asked = [name for name in ("sites", "categories") if f"`{name}`" in model["parameters"].partition(";")[2]]
+    asked = [name for name in ("sites", "categories")
+             if f"`{name}`" in model["parameters"].partition(";")[2]]
     names = asked + [name for name in _MORE.get(model["name"], []) if name not in asked]
     found = {option["python"]: option for option in TABLES["target"]}
     return [found[name] for name in names]
@@ -49,7 +52,8 @@ def _signature_of(model, tensors, options):
     if model["name"] in _FILES:
         first = [_parameter("file", note="str | os.PathLike", kind=_FIRST)]
     elif not tensors:
-        first = [_parameter("state", note="Mapping[str, torch.Tensor] | torch.nn.Module", kind=_FIRST)]
+        first = [_parameter("state", note="Mapping[str, torch.Tensor] | torch.nn.Module",
+                            kind=_FIRST)]
     needed = [name for name in tensors if name != "weight"]
     own = [_parameter(name, note="torch.Tensor | float") for name in needed]
     own += [_parameter("weight", None, "torch.Tensor | None")] if "weight" in tensors else []
@@ -62,9 +66,11 @@ def _signature_of(model, tensors, options):
 
 def _doc_of(model, options):
     names = {option["name"]: option["python"] for option in TABLES["target"]}
-    parameters = re.sub(r"`([a-z-]+)`( [A-Z])?", lambda m: f"{names.get(m[1], m[1])}=", model["parameters"])
+    parameters = re.sub(r"`([a-z-]+)`( [A-Z])?", lambda m: f"{names.get(m[1], m[1])}=",
+                        model["parameters"])
     if parameters.startswith("a graph"):
-        parameters = "edges int64 [E,2], each once, in either direction; weight [E] (default: 1 each)"
+        parameters = ("edges int64 [E,2], each once, in either direction; weight [E] "
+                      "(default: 1 each)")
     lines = [f"U(x) = {spelled(model['energy'], names)}", "",
              f"    states: {spelled(model['states'], names)}", f"    parameters: {parameters}"]
     lines += [f"    {option['python']}: {described(option, names)}" for option in options]
@@ -74,7 +80,8 @@ def _doc_of(model, options):
 def _tensor(value):
     """Returns a tensor as it is, and Python numbers, which have 64 bits, as float64."""
     tensor = torch.as_tensor(value)
-    known = isinstance(value, torch.Tensor) or hasattr(value, "dtype") or not tensor.is_floating_point()
+    known = (isinstance(value, torch.Tensor) or hasattr(value, "dtype") or
+             not tensor.is_floating_point())
     return tensor if known else torch.as_tensor(value, dtype=torch.float64)
 
 
@@ -97,7 +104,8 @@ def _function_of(model):
         if "file" in said:
             values["weights"] = os.fspath(said.pop("file"))
         values.update({key: value for key, value in said.items() if value is not None})
-        return _isinglass.load(name, given, texts_of(values), continuous, None if device is None else str(device))
+        return _isinglass.load(name, given, texts_of(values), continuous,
+                               None if device is None else str(device))
 
     make.__name__ = make.__qualname__ = name.replace("-", "_")
     make.__module__ = __name__

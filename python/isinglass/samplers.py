@@ -27,8 +27,9 @@ def sampler(name, *, seed=0, **options):
 
 sampler.__signature__ = inspect.Signature(
     [inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str"), _SEED] +
-    [inspect.Parameter(option["python"], _KEYWORD, default=None, annotation=f"{_annotation(option)} | None".replace(
-        "None | None", "None")) for option in TABLES["sample"]
+    [inspect.Parameter(option["python"], _KEYWORD, default=None,
+                       annotation=f"{_annotation(option)} | None".replace("None | None", "None"))
+     for option in TABLES["sample"]
      if option["topic"] == "sampler" and option["python"] not in ("sampler", "warm_start")],
     return_annotation="Sampler")
 sampler.__doc__ = f"""Makes a sampler by name, to be used step by step.
@@ -64,13 +65,14 @@ def _function_of(entry):
     make.__name__ = make.__qualname__ = entry["name"].replace("-", "_")
     make.__module__ = __name__
     make.__signature__ = inspect.Signature(
-        [inspect.Parameter(option["python"], _KEYWORD, default=value_of(option), annotation=_annotation(option))
+        [inspect.Parameter(option["python"], _KEYWORD, default=value_of(option),
+                           annotation=_annotation(option))
          for option in options] + [_SEED], return_annotation="Sampler")
     lines = textwrap.wrap(f"{entry['summary']}. {entry['paper']}.", 96)
     lines += ["", f"    states: {entry['states']}", f"    needs: {entry['needs']}"]
     for option in options:
-        lines += textwrap.wrap(f"{option['python']}: {spelled(described(option, names), names)}", 96,
-                               initial_indent="    ", subsequent_indent="        ")
+        lines += textwrap.wrap(f"{option['python']}: {spelled(described(option, names), names)}",
+                               96, initial_indent="    ", subsequent_indent="        ")
     make.__doc__ = "\n".join(lines) + "\n"
     return make
 

@@ -26,7 +26,8 @@ def test_python_of_the_page(page, tmp_path, monkeypatch):
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize("function", [ig.energy, ig.sampler, ig.sample, ig.evaluate], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [ig.energy, ig.sampler, ig.sample, ig.evaluate],
+                         ids=lambda f: f.__name__)
 def test_examples_of_docstrings(function):
     finder = doctest.DocTestParser()
     test = finder.get_doctest(function.__doc__, {}, function.__name__, None, 0)
@@ -36,18 +37,21 @@ def test_examples_of_docstrings(function):
 
 
 def test_generated_files():
-    subprocess.run([sys.executable, "-B", ROOT / "scripts/pages/python_pages.py", "--check"], check=True)
+    subprocess.run([sys.executable, "-B", ROOT / "scripts/pages/python_pages.py", "--check"],
+                   check=True)
 
 
 def test_stubs_are_complete():
     tree = ast.parse((ROOT / "python/isinglass/__init__.pyi").read_text(encoding="utf-8"))
-    named = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    named = {node.name: node
+             for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
     assert set(ig.__all__) - {"models", "samplers"} <= set(named)
     for name, node in named.items():
         if isinstance(node, ast.ClassDef) and name not in ("Error", "NumericalError"):
             known = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
             known |= {child.target.id for child in node.body if isinstance(child, ast.AnnAssign)}
-            assert {member for member in vars(getattr(ig, name)) if not member.startswith("_")} <= known, name
+            assert ({member for member in vars(getattr(ig, name)) if not member.startswith("_")} <=
+                    known), name
     for module in ("models", "samplers"):
         tree = ast.parse((ROOT / f"python/isinglass/{module}.pyi").read_text(encoding="utf-8"))
         assert {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} == set(

@@ -1,12 +1,14 @@
-"""The numbers that README.md and docs/guide/which-sampler.md quote are on the pages of results that they link.
+"""The numbers that README.md and docs/guide/which-sampler.md quote are on the pages of results that
+they link.
 
-Usage: quoted_test.py SOURCE. The numbers of a row of README's table must stand together in a line of its page. A
-number of a sentence of the guide must be on the page that its paragraph links next: in a row of a table that has a
-sampler of the sentence, or outside of tables. Of a report.html the results.json beside it is read: the numbers of its
-title, models and settings, and for the samplers of the sentence their measured numbers, in a metric that the sentence
-names, if it names one. A quoted number may have fewer digits than the page's, which must then round to it. Code, and
-numbers within names (ResNet-64), do not count. A heading of docs/architecture.md that ends with a number of files has
-as many different files linked below it.
+Usage: quoted_test.py SOURCE. The numbers of a row of README's table must stand together in a line
+of its page. A number of a sentence of the guide must be on the page that its paragraph links next:
+in a row of a table that has a sampler of the sentence, or outside of tables. Of a report.html the
+results.json beside it is read: the numbers of its title, models and settings, and for the samplers
+of the sentence their measured numbers, in a metric that the sentence names, if it names one. A
+quoted number may have fewer digits than the page's, which must then round to it. Code, and numbers
+within names (ResNet-64), do not count. A heading of docs/architecture.md that ends with a number of
+files has as many different files linked below it.
 """
 import json
 import re
@@ -14,22 +16,27 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-NUMBER = re.compile(r"(?<![\w.\-])[−-]?(?:\d{1,3}(?: \d{3})+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?!\w|\.\d)")
+NUMBER = re.compile(r"(?<![\w.\-])[−-]?(?:\d{1,3}(?: \d{3})+|"
+                    r"\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?!\w|\.\d)")
 CODE = re.compile(r"`([^`]*)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 TABLE = re.compile(r"^(\|.*\|)\n(\|[-:| ]+\|)\n((?:\|.*\|\n?)*)", re.MULTILINE)
 SENTENCE = re.compile(r"(?<=[.:;])\s+")
-README_PAGES = {"H100": "docs/results/gpu.md", "": "docs/results/performance.md"}  # by the first word of a row
+# The page of a row of the table follows from the row's first word.
+README_PAGES = {"H100": "docs/results/gpu.md", "": "docs/results/performance.md"}
 COUNTED = re.compile(r"^### ([^\n]*): (\d+) files\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
-WORDS = {"sweep": {"gibbs", "sweep"}, "ladder": {"rungs"}}  # the names that pages have for words of sentences
-METRICS = {"per model call": "ess_per_evaluation", "per second": "ess_per_second", "ESS per step": "ess_per_step",
-           "R-hat": "rhat", "mean energ": "energy", "model calls": "calls_to_right", "nats": "test_nats"}
+# Pages have other names for these words of sentences.
+WORDS = {"sweep": {"gibbs", "sweep"}, "ladder": {"rungs"}}
+METRICS = {"per model call": "ess_per_evaluation", "per second": "ess_per_second",
+           "ESS per step": "ess_per_step", "R-hat": "rhat", "mean energ": "energy",
+           "model calls": "calls_to_right", "nats": "test_nats"}
 
 
 def numbers(text):
     """Returns the numbers of a text as they are written, without spaces and with an ASCII minus."""
-    return [found.replace(" ", "").replace("−", "-") for found in NUMBER.findall(re.sub(r"(?<=\d)[×x](?=\d)", " × ", text))]
+    return [found.replace(" ", "").replace("−", "-")
+            for found in NUMBER.findall(re.sub(r"(?<=\d)[×x](?=\d)", " × ", text))]
 
 
 def values(text):
@@ -37,7 +44,8 @@ def values(text):
 
 
 def digits(number):
-    """Returns how many digits of a number count. Trailing zeros of whole numbers do not, except the second digit."""
+    """Returns how many digits of a number count. Trailing zeros of whole numbers do not, except the
+    second digit."""
     mantissa = number.lstrip("-").split("e")[0]
     if "." in mantissa:
         return max(len(mantissa.replace(".", "").lstrip("0")), 1)
@@ -45,13 +53,17 @@ def digits(number):
 
 
 def quotes(quoted, candidates):
-    """Returns true if a candidate rounds to the quoted number, apart from the sign, which words may say."""
-    return any(float(f"{abs(value):.{digits(quoted) - 1}e}") == abs(float(quoted)) for value in candidates)
+    """Returns true if a candidate rounds to the quoted number, apart from the sign, which words may
+    say."""
+    return any(float(f"{abs(value):.{digits(quoted) - 1}e}") == abs(float(quoted))
+               for value in candidates)
 
 
 def names_of(sentence):
-    """Returns the samplers that a sentence names: the words of its code, and what WORDS has for it."""
-    names = {word for code in CODE.findall(sentence) for word in code.split() if not re.fullmatch(r"[\d.]+", word)}
+    """Returns the samplers that a sentence names: the words of its code, and what WORDS has for
+    it."""
+    names = {word for code in CODE.findall(sentence)
+             for word in code.split() if not re.fullmatch(r"[\d.]+", word)}
     return names.union(*(WORDS[word] for word in WORDS if word in sentence))
 
 
@@ -65,11 +77,13 @@ class Page:
     def __init__(self, file):
         text = file.read_text(encoding="utf-8")
         self.others = values(TABLE.sub(r"\1", text))
-        self.rows = [(row, head, values(row)) for head, _, rows in TABLE.findall(text) for row in rows.splitlines()]
+        self.rows = [(row, head, values(row)) for head, _, rows in TABLE.findall(text)
+                     for row in rows.splitlines()]
 
     def values(self, sentence):
         names = names_of(sentence)
-        named = [numbers_of for row, head, numbers_of in self.rows if has_name(row, names) or has_name(head, names)]
+        named = [numbers_of for row, head, numbers_of in self.rows
+                 if has_name(row, names) or has_name(head, names)]
         found = named or [numbers_of for *_, numbers_of in self.rows]
         return self.others + [value for row in found for value in row]
 
@@ -85,11 +99,13 @@ class Grid:
         self.facts = []  # (sampler, metric, value)
         for claim in results["claims"]:
             for model in claim["models"]:
-                self.add_sides([model[key] for key in ("who", "than") if key in model], claim["metric"])
+                self.add_sides([model[key] for key in ("who", "than") if key in model],
+                               claim["metric"])
         cells = defaultdict(list)
         for row in results["rows"]:
             for metric, value in row["metrics"].items():
-                cells[row["sampler"], metric, row["model"], json.dumps(row["settings"])].append(value)
+                cell = row["sampler"], metric, row["model"], json.dumps(row["settings"])
+                cells[cell].append(value)
         for (sampler, metric, *_), repeats in cells.items():
             if all(isinstance(value, (int, float)) for value in repeats):
                 self.facts.append((sampler, metric, sum(repeats) / len(repeats)))
@@ -97,12 +113,14 @@ class Grid:
     def add_sides(self, sides, metric):
         """Adds the numbers of a claim's two sides, and by which factor the first one is larger."""
         for side in sides:
-            self.facts += [(side["sampler"], metric, side["value"]), (side["sampler"], "rhat", side["rhat"])]
+            self.facts += [(side["sampler"], metric, side["value"]),
+                           (side["sampler"], "rhat", side["rhat"])]
         if len(sides) == 2 and sides[1]["value"]:
             self.facts.append((sides[0]["sampler"], metric, sides[0]["value"] / sides[1]["value"]))
 
     def values(self, sentence):
-        samplers = [fact for fact in self.facts if has_name(fact[0], names_of(sentence))] or self.facts
+        samplers = ([fact for fact in self.facts if has_name(fact[0], names_of(sentence))] or
+                    self.facts)
         metrics = {metric for words, metric in METRICS.items() if words in sentence}
         measured = [fact for fact in samplers if fact[1] in metrics] or samplers
         return self.others + [value for _, _, value in measured if isinstance(value, (int, float))]
@@ -111,7 +129,8 @@ class Grid:
 def page_of(file, known):
     """Returns the page of a link, which is read once."""
     if file not in known:
-        known[file] = Grid(file.parent / "results.json") if file.name == "report.html" else Page(file)
+        known[file] = (Grid(file.parent / "results.json") if file.name == "report.html"
+                       else Page(file))
     return known[file]
 
 
@@ -123,7 +142,8 @@ def section(text, title):
 
 
 def sentences(text):
-    """Returns (sentence, target) for the sentences of a text. The target of a paragraph's last ones is None."""
+    """Returns (sentence, target) for the sentences of a text. The target of a paragraph's last ones
+    is None."""
     for paragraph in HEADING.sub("", text).split("\n\n"):
         last = 0
         for link in [*LINK.finditer(paragraph), None]:
@@ -134,7 +154,8 @@ def sentences(text):
 
 
 def missing_of_row(row, page):
-    """Returns the numbers of a row's columns after the first two if no line of the page has all of them."""
+    """Returns the numbers of a row's columns after the first two if no line of the page has all of
+    them."""
     quoted = numbers(" ".join(row.strip("| \n").split(" | ")[2:]))
     together = any(all(quotes(one, line) for one in quoted) for *_, line in page.rows)
     return [] if quoted and together else quoted or ["no number"]
@@ -147,10 +168,12 @@ def altered(number):
 
 
 def miscounted(text):
-    """Returns a sentence for every heading of a page whose number of files is not that of the links below it."""
-    counted = [(title, int(number), len(set(LINK.findall(below)))) for title, number, below in COUNTED.findall(text)]
-    wrong = [f"docs/architecture.md: '{title}' says {number} files and links {linked}" for title, number, linked in counted
-             if number != linked]
+    """Returns a sentence for every heading of a page whose number of files is not that of the links
+    below it."""
+    counted = [(title, int(number), len(set(LINK.findall(below))))
+               for title, number, below in COUNTED.findall(text)]
+    wrong = [f"docs/architecture.md: '{title}' says {number} files and links {linked}"
+             for title, number, linked in counted if number != linked]
     return wrong if counted else ["docs/architecture.md: no heading ends with a number of files"]
 
 
@@ -162,19 +185,24 @@ def main():
         name = next(page for word, page in README_PAGES.items() if row[2:].startswith(word))
         missing = missing_of_row(row, page_of(source / name, known))
         rows += 1
-        wrong += [f"README.md: no line of {name} has {', '.join(missing)}: {row}"] if missing else []
+        wrong += ([f"README.md: no line of {name} has {', '.join(missing)}: {row}"] if missing
+                  else [])
         other = NUMBER.sub(lambda found: altered(numbers(found[0])[0]), row)
         noticed.append(bool(missing_of_row(other, page_of(source / name, known))))
     guide = source / "docs/guide/which-sampler.md"
-    for sentence, target in sentences(section(guide.read_text(encoding="utf-8"), "What the advice rests on")):
+    for sentence, target in sentences(section(guide.read_text(encoding="utf-8"),
+                                              "What the advice rests on")):
         for number in numbers(CODE.sub("", sentence)):
             checked += 1
             if not target:
-                wrong.append(f"{guide.name}: no link to a page follows the number {number}: {sentence}")
+                wrong.append(f"{guide.name}: no link to a page follows the number "
+                             f"{number}: {sentence}")
                 continue
-            candidates = page_of((guide.parent / target.split("#")[0]).resolve(), known).values(sentence)
+            page = page_of((guide.parent / target.split("#")[0]).resolve(), known)
+            candidates = page.values(sentence)
             if not quotes(number, candidates):
-                wrong.append(f"{guide.name}: {target} does not have the number {number} of: {sentence}")
+                wrong.append(f"{guide.name}: {target} does not have the number "
+                             f"{number} of: {sentence}")
             if digits(number) > 2:
                 noticed.append(not quotes(altered(number), candidates))
     wrong += miscounted((source / "docs/architecture.md").read_text(encoding="utf-8"))
@@ -183,9 +211,10 @@ def main():
     if rows < 5 or checked < 50:
         sys.exit(f"only {rows} rows and {checked} numbers were found: have the sections changed?")
     if sum(noticed) < 0.9 * len(noticed):
-        sys.exit(f"only {sum(noticed)} of {len(noticed)} altered rows and numbers of three digits are noticed")
-    print(f"{rows} rows and {checked} numbers of sentences are on their pages; {sum(noticed)} of {len(noticed)} "
-          "altered rows and numbers of three digits are noticed")
+        sys.exit(f"only {sum(noticed)} of {len(noticed)} altered rows and numbers of three "
+                 "digits are noticed")
+    print(f"{rows} rows and {checked} numbers of sentences are on their pages; {sum(noticed)} "
+          f"of {len(noticed)} altered rows and numbers of three digits are noticed")
 
 
 if __name__ == "__main__":
