@@ -51,9 +51,9 @@ std::vector<SamplerOptionUse> radius_option(double initial, bool whole);
 SamplerOptionUse balancing_option();
 std::vector<SamplerOptionUse> adaptation_options(double target);
 
-// Describes an option wherever options are listed: in the help of the command line and in documents.
-// Either `number` or `flag` is the member of SamplerOptions that holds the value, or both are null
-// for a choice of a name.
+// Describes an option wherever options are listed: in the help of the command line and in
+// documents. Either `number` or `flag` is the member of SamplerOptions that holds the value, or
+// both are null for a choice of a name.
 struct SamplerOption {
   std::string name;
   std::optional<double> SamplerOptions::* number = nullptr;
