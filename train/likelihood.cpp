@@ -94,8 +94,9 @@ std::optional<ValidationScore> quick_validation_likelihood(
                                         .seed = options.seed,
                                         .stream = RandomStream::kValidation},
                                        device, ranks);
-  StopConsensus agreement(all_ranks);
-  const AisResult ais = annealing.run({}, [&] { return agreement({.stop = stop && stop()}).stop; });
+  StopConsensus stop_consensus(all_ranks);
+  const AisResult ais =
+      annealing.run({}, [&] { return stop_consensus({.stop = stop && stop()}).stop; });
   if (!ais.finished) return std::nullopt;
   return ValidationScore{-energy - ais.log_z, ais.weight_ess,
                          weights_warning(ais.weight_ess, options.chains)};

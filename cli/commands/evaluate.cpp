@@ -76,9 +76,9 @@ std::string run_evaluate(const Options& options) {
             out.path().string());
     if (fs::exists(checkpoint)) evaluation.restore(checkpoint);
   }
-  if (const std::string complaint = evaluation.warning();
-      !complaint.empty() && is_rank0() && !quiet(options)) {
-    fmt::print(stderr, "isinglass: warning: {}\n", spell_options(complaint, "--"));
+  if (const std::string warning = evaluation.warning();
+      !warning.empty() && is_rank0() && !quiet(options)) {
+    fmt::print(stderr, "isinglass: warning: {}\n", spell_options(warning, "--"));
   }
   // Says how many steps are done and how to resume.
   const auto standing = [&] {

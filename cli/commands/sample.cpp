@@ -133,7 +133,7 @@ std::string run_sample(const Options& options) {
   Sampling sampling(spec, context);
   sampling.watch_mixing();
   Json summary;
-  std::string complaint;
+  std::string sampling_warning;
   out.fill(options.of_run(values_of(sampling.spec())), [&] {
     Recorder recorder = sampling.recorder(
         keep, keep && is_rank0() ? draws_file(sampling.draws(), out, spec.netcdf) : "");
@@ -164,7 +164,7 @@ std::string run_sample(const Options& options) {
       put_numbers(*events, result.steps, summary,
                   {"acceptance", "hops", "rhat", "ess", "adapted", "tempering"});
     }
-    complaint = sampling.warning();
+    sampling_warning = sampling.warning();
     if (stopped) {
       const bool kept = context.ranks->any(is_rank0() && SavedSampling::exists(out.path()));
       throw Interrupted(
@@ -178,7 +178,7 @@ std::string run_sample(const Options& options) {
   });
   if (!is_rank0()) return "";
   std::vector<std::string> warnings = chain_warnings(summary);
-  warnings.insert(warnings.begin(), complaint);
+  warnings.insert(warnings.begin(), sampling_warning);
   warnings.push_back(optimum_warning(summary));
   for (const std::string& warning : warnings) {
     if (warning.empty() || quiet(options)) continue;

@@ -148,7 +148,7 @@ class AnnealedImportanceSampling : private StepHook {
   PtDict settings() const;
   void begin_run();
   void step_run();
-  bool leg_is_over() const;
+  bool run_is_over() const;
   // Moves from β_t to β_{t+1} before step t of a run: updates first the weights, then the model.
   int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
                       StepParams& params) override;
@@ -156,11 +156,11 @@ class AnnealedImportanceSampling : private StepHook {
   void finish_reverse(const WeightSummary& summary);
   AnnealedChains annealed_chains() const;
   torch::Tensor first_states(const torch::Tensor& ids) const;
-  torch::Tensor leg_chain_ids() const;
+  torch::Tensor run_chain_ids() const;
   Shard own_chains() const { return ranks_.shard(current_run().chains); }
   int64_t calls_of_start() const;  // model calls per chain
   const Run& current_run() const { return runs_[run_index_]; }
-  const Sampler& leg_sampler() const { return reversed_ ? *reversed_ : sampler_; }
+  const Sampler& run_sampler() const { return reversed_ ? *reversed_ : sampler_; }
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }
 
   const EnergyModel& target_;
@@ -181,7 +181,7 @@ class AnnealedImportanceSampling : private StepHook {
   bool begun_ = false;  // true once the current run has its initial states
   int64_t k_ = 0;       // steps made in the current run
   int64_t steps_done_ = 0;
-  bool settled_ = false;  // true once the long chains are in equilibrium
+  bool converged_ = false;  // true once the long chains are in equilibrium
   Pilot pilot_;
   AisResult result_;
   ConvergenceMonitor watch_;

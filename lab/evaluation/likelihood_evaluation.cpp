@@ -279,10 +279,10 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
     save(checkpoint);
     if (hooks.on_saved) hooks.on_saved();
   };
-  StopConsensus agreement(ranks());
+  StopConsensus stop_consensus(ranks());
   bool due = false;
   const auto stop = [&] {
-    const StopFlags granted = agreement(
+    const StopFlags granted = stop_consensus(
         {.stop = context_.to_stop(), .save = Clock::now() - saved_ > kCheckpointInterval});
     due = granted.save;
     return granted.stop;

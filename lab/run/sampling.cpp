@@ -32,12 +32,12 @@ constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 
 // Returns states where the instance's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
-  const auto* misled = dynamic_cast<const WrongGradientModel*>(&model);
+  const auto* wrong = dynamic_cast<const WrongGradientModel*>(&model);
   require_options(
-      misled,
+      wrong,
       "`init` instance needs an `instance` that says where chains start, but {} does not say so",
       model.kind_name());
-  const Start& start = misled->start();
+  const Start& start = wrong->start();
   return noise.mul_(start.deviation).add_(start.mean.to(noise.options()));
 }
 
@@ -240,13 +240,13 @@ Recorder::Shape Sampling::draws() const {
 }
 
 Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const {
-  Recorder::Renewal renewal{nullptr, 1};
+  Recorder::Refresh refresh{nullptr, 1};
   if (model_->conditionals() || model_->as_lattice()) {
     // Steps of such models may use energy differences, whose rounding errors accumulate.
     const int64_t steps = std::max(kLeastRenewal, kRenewalASite * state_.sites());
-    renewal = {model_.get(), std::max<int64_t>(1, steps / plan_.thin)};
+    refresh = {model_.get(), std::max<int64_t>(1, steps / plan_.thin)};
   }
-  return Recorder(draws(), statistic_, keep_samples, std::move(file), ranks(), renewal);
+  return Recorder(draws(), statistic_, keep_samples, std::move(file), ranks(), refresh);
 }
 
 void Sampling::watch_mixing() {

@@ -103,7 +103,7 @@ class Buffer {
                     "`reinit` is {}; a probability from 0 to 1 is needed", reinit);
     torch::Tensor slots, chains;
     {
-      const TorchStateGuard guest;
+      const TorchStateGuard guard;
       slots = buffer_.draw_slots(count, ++draws_);
       chains = buffer_.chains(slots, reinit, draws_);
     }
@@ -119,7 +119,7 @@ class Buffer {
     require(slots.numel() == 0 ||
                 (slots.min().item<int64_t>() >= 0 && slots.max().item<int64_t>() < buffer_.size()),
             "slots must be from 0 to {}", buffer_.size() - 1);
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     buffer_.write_back(slots.to(states.device()), x.to(states.device()));
   }
 

@@ -31,7 +31,7 @@ constexpr int64_t kProbed = 16;  // The check of exactness takes this many state
 // other targets.
 std::string inexactness_of(const Target& target, const std::optional<torch::Tensor>& states) {
   if (!target.calls_python()) return "";
-  const TorchStateGuard guest;
+  const TorchStateGuard guard;
   const torch::Tensor x =
       states && states->dim() == 2
           ? states->slice(0, 0, kProbed).to(target.device())
@@ -54,7 +54,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
   const std::string inexact = inexactness_of(*target, init);
   py::dict run;
   {
-    std::optional<TorchStateGuard> guest(std::in_place);
+    std::optional<TorchStateGuard> guard(std::in_place);
     const Context context = context_of(target->device(), interrupts);
     Sampling sampling(spec, context, std::move(given));
     sampling.watch_mixing();
@@ -65,7 +65,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     if (moves) observers.push_back(&steps.emplace(plan, *context.ranks));
     sampling.run(recorder, observers);
     if (!is_rank0()) {
-      guest.reset();
+      guard.reset();
       return py::make_tuple(py::none(), ending(interrupts));
     }
     nlohmann::ordered_json summary = sampling.summary(recorder);
@@ -76,9 +76,9 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     const torch::Tensor samples = spec.no_samples ? torch::Tensor() : recorder.samples();
     const NamedTensors learned = sampling.learned();
     const torch::Tensor solution = sampling.solution();
-    const std::string complaint = sampling.warning();
+    const std::string warning = sampling.warning();
     const torch::Tensor rungs = sampling.rung_history();
-    guest.reset();
+    guard.reset();
     run["summary"] = object_of(summary);
     run["samples"] = samples.defined() ? py::cast(samples) : py::none();
     run["energy"] = recorder.energy();
@@ -86,7 +86,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     run["acceptance"] = steps ? py::cast(steps->acceptance()) : py::none();
     run["hops"] = steps ? py::cast(steps->hops()) : py::none();
     run["solution"] = solution.defined() ? py::cast(solution) : py::none();
-    run["complaint"] = complaint;
+    run["complaint"] = warning;
     run["warnings"] = chain_warnings(summary);
     run["rungs"] = rungs.defined() ? py::cast(rungs) : py::none();
     py::dict kept;
@@ -108,7 +108,7 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
   const std::string inexact = inexactness_of(*target, std::nullopt);
   py::dict result;
   {
-    std::optional<TorchStateGuard> guest(std::in_place);
+    std::optional<TorchStateGuard> guard(std::in_place);
     LikelihoodEvaluation evaluation(spec, context_of(target->device(), interrupts),
                                     std::move(given));
     if (resume) evaluation.restore(checkpoint);
@@ -116,7 +116,7 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
     nlohmann::ordered_json json;
     if (finished) json = evaluation.json();
     if (finished && !inexact.empty()) json["inexact"] = inexact;
-    guest.reset();
+    guard.reset();
     result["finished"] = finished;
     result["steps_done"] = evaluation.steps_done();
     result["steps_total"] = evaluation.steps_total();

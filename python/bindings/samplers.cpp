@@ -60,7 +60,7 @@ class NamedSampler {
     require_options(count >= 1 || given, "`chains` is {}; at least 1 is needed", count);
     const torch::Tensor ids = ids_of(chain_ids, count, device);
     if (!given) {
-      const TorchStateGuard guest;
+      const TorchStateGuard guard;
       x = random_states(target->space(), ids, key, device);
     }
     auto state = std::make_shared<State>(py::cast(target), spec_, x, ids, key, step);
@@ -73,7 +73,7 @@ class NamedSampler {
     require_numbers_for(1, state);
     StepInfo info;
     {
-      const TorchStateGuard guest;
+      const TorchStateGuard guard;
       State::Use use(state);
       use.follow(unchanged);
       info = use.steps(1);
@@ -90,7 +90,7 @@ class NamedSampler {
     require_numbers_for(count, *state);
     Interrupts interrupts;
     {
-      const TorchStateGuard guest;
+      const TorchStateGuard guard;
       State::Use use(*state);
       if (count > 0) use.follow(unchanged);
       const int64_t at_once = burn_in ? 1 : state->sampler().steps_at_once(state->chains());
@@ -104,7 +104,7 @@ class NamedSampler {
   }
 
   static void renew(State& state) {
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     State::Use(state).renew();
   }
 

@@ -128,7 +128,7 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
 torch::Tensor energy_of(const Target& target, const GivenStates& given) {
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   const bool gradients = torch::GradMode::is_enabled();
-  const TorchStateGuard guest;
+  const TorchStateGuard guard;
   const torch::AutoGradMode as_called(gradients);
   return target.model().energy(x);
 }
@@ -140,7 +140,7 @@ py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
   require(target.model().differentiable(), "{} has no gradient", target.model().title());
   Evaluation result;
   {
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     if (target.space().discrete() && x.is_floating_point()) {
       target.model().EnergyModel::evaluate(x, result);
     } else {
@@ -151,7 +151,7 @@ py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
 }
 
 torch::Tensor random(const Target& target, int64_t chains, uint64_t seed) {
-  const TorchStateGuard guest;
+  const TorchStateGuard guard;
   const torch::Tensor ids =
       torch::arange(chains, torch::TensorOptions(torch::kInt64).device(target.device()));
   return random_states(target.space(), ids, seed, target.device());
@@ -184,7 +184,7 @@ TargetPointer load(const std::string& name, const py::dict& tensors, const py::d
   const torch::Device place = device.is_none() && theirs ? *theirs : device_named(device);
   std::shared_ptr<EnergyModel> model;
   {
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     model = model_of(spec, place, continuous, std::move(given));
   }
   return std::make_shared<Target>(
@@ -200,7 +200,7 @@ TargetPointer instance(const std::string& text, const std::optional<torch::Tenso
   if (labels) source.labels = [labels] { return *labels; };
   std::shared_ptr<EnergyModel> model;
   {
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     model = make_instance(text, source);
     model->to(place);
   }
