@@ -30,7 +30,7 @@ END
 All tensors of a call are contiguous and live on one device; results are written into tensors that the caller
 gives (`Tensor(a!)`). Wrong shapes and types are refused by name. Formulas stand in the headers of `kernels/`.
 Operators are the engine's own, and may change from one version to the next: tests and benchmarks call them, and
-the public interface is [the package](python.md). `import isinglass` registers them, too; a process loads either
+the public interface is [the package](python/index.md). `import isinglass` registers them, too; a process loads either
 the one or the other.
 
 | operator | arguments |
