@@ -10,6 +10,7 @@ the files hold this already.
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 import isinglass as ig
@@ -39,9 +40,8 @@ import torch
 import xarray
 """
 # The titles of the tables of options, by the topics of the registry.
-TOPICS = {"model": "the model", "sampler": "the sampler", "run": "the run", "training": "training", "data": "the data",
-          "output": "the output"}
-TABLE_OF = {"sample": "sample", "train": "train", "evaluate": "evaluate", "ablate": "ablate"}
+TOPICS = {"model": "Options of the model", "sampler": "Options of the sampler", "run": "Options of the run",
+          "training": "Options of training", "data": "Options for data sets", "output": "Options of the output"}
 # The links below a page.
 MORE = {
     "energy": "[Your own energy](../../guide/python.md#your-own-energy), [energies and states](../../concepts/energies.md)",
@@ -128,9 +128,18 @@ def cell(text):
     return text.removesuffix(".") if ". " not in text else text
 
 
+def table_row(*texts):
+    return f"| {' | '.join(cell(text) for text in texts)} |\n"
+
+
+def wrapped(text):
+    """Paragraphs in lines of at most 100 columns."""
+    return "\n\n".join(textwrap.fill(paragraph, 100, break_long_words=False, break_on_hyphens=False)
+                       for paragraph in text.split("\n\n"))
+
+
 def table(head, rows):
-    lines = [f"| {' | '.join(head)} |", "| " + " | ".join("---" for _ in head) + " |"]
-    return "\n".join(lines + [f"| {' | '.join(cell(text) for text in row)} |" for row in rows]) + "\n"
+    return table_row(*head) + table_row(*("---" for _ in head)) + "".join(table_row(*row) for row in rows)
 
 
 def typed(text):
@@ -161,14 +170,18 @@ def linked(returned):
     return f"[`{returned}`]({file_of(returned)})" if returned in (*ENGINE, *RESULTS) else typed(returned)
 
 
+def raised(name, said):
+    return wrapped(f"- `{name}`: {said}").replace("\n", "\n  ") + "\n"
+
+
 def outcome(doc, signature, level):
     """What a function returns and raises."""
     text = ""
     if signature.returned not in ("", "None") or "Returns" in doc.sections:
         said = doc.prose("Returns")
-        text += f"\n{level} Returns\n\n{linked(signature.returned)}{': ' + said if said else ''}\n"
+        text += f"\n{level} Returns\n\n" + wrapped(linked(signature.returned) + (f": {said}" if said else "")) + "\n"
     if errors := doc.items("Raises"):
-        text += f"\n{level} Raises\n\n" + "".join(f"- `{name}`: {said}\n" for name, said in errors.items())
+        text += f"\n{level} Raises\n\n" + "".join(raised(name, said) for name, said in errors.items())
     return text
 
 
@@ -177,23 +190,28 @@ def example(doc):
 
 
 def more(name):
-    return f"\nSee also: {MORE[name]}.\n" if name in MORE else ""
+    return "\n" + wrapped(f"See also: {MORE[name]}.") + "\n" if name in MORE else ""
 
 
 def parameters_by_topic(name, signature, texts):
     """The function's own parameters, then the options of the registry by topic. Those of samplers have a page."""
-    topics = {option["python"]: option["topic"] for option in TABLES[TABLE_OF[name]]} if name in TABLE_OF else {}
-    own = [one for one in signature.parameters if one.name not in topics]
+    topics = {option["python"]: option["topic"] for option in TABLES.get(name, [])}
+    own = list(signature.parameters)
+    options = []
+    while own and own[-1].name in topics:  # the options come last
+        options.insert(0, own.pop())
     text = parameter_table(own, texts)
+    if "options" in texts:
+        text += table_row("`**options`", "`Any`", "", texts["options"])
     for topic, title in TOPICS.items():
-        found = [one for one in signature.parameters if topics.get(one.name) == topic]
+        found = [one for one in options if topics[one.name] == topic]
         if not found:
             continue
-        text += f"\n### Options of {title}\n\n"
+        text += f"\n### {title}\n\n"
         if topic == "sampler":
             shared = [one for one in found if one.name != "warm_start"]
-            text += (", ".join(f"`{one.name}`" for one in shared) +
-                     ": the options of [ig.sampler](samplers.md#options).\n")
+            text += wrapped(", ".join(f"`{one.name}`" for one in shared) +
+                            ": the options of [ig.sampler](samplers.md#options).") + "\n"
             found = [one for one in found if one.name == "warm_start"]
             text += "\n" if found else ""
         if found:
@@ -207,36 +225,36 @@ def page_of(title, body):
 
 def function_page(name):
     signature, doc = bound(getattr(ig, name), name)
-    body = f"{doc.text}\n\n{signature_block(signature, f'ig.{name}')}"
+    body = f"{wrapped(doc.text)}\n\n{signature_block(signature, f'ig.{name}')}"
     body += f"\n## Parameters\n\n{parameters_by_topic(name, signature, doc.items('Args'))}"
-    if "options" in doc.items("Args"):
-        body += f"\n`**options`: {doc.items('Args')['options']}\n"
     return page_of(f"ig.{name}", body + outcome(doc, signature, "##") + example(doc) + more(name))
 
 
 def method_section(cls, one):
     signature = one.signature
     signature.texts = [text for text in signature.texts if text != "self"]
-    text = f"\n### {one.name}\n\n{one.doc.text}\n\n{signature_block(signature, f'{cls.__name__}.{one.name}')}"
+    text = f"\n### {one.name}\n\n{wrapped(one.doc.text)}\n\n{signature_block(signature, f'{cls.__name__}.{one.name}')}"
     if signature.parameters:
         text += "\n" + parameter_table(signature.parameters, one.doc.items("Args"))
     if signature.returned != "None" or one.doc.sections.get("Returns"):
-        text += f"\nReturns {linked(signature.returned)}: {one.doc.prose('Returns')}".rstrip(" :") + "\n"
-    errors = one.doc.items("Raises")
-    return text + ("\n" + "".join(f"Raises `{name}`: {said}\n" for name, said in errors.items()) if errors else "")
+        said = one.doc.prose("Returns")
+        text += "\n" + wrapped(f"Returns {linked(signature.returned)}{': ' + said if said else '.'}") + "\n"
+    return text + raises(one.doc)
+
+
+def raises(doc):
+    return "".join("\n" + wrapped(f"Raises `{name}` {said}") + "\n" for name, said in doc.items("Raises").items())
 
 
 def class_page(name):
     cls = getattr(ig, name)
     doc = doc_of(inspect.getdoc(cls) or "")
-    body = doc.text + "\n"
+    body = wrapped(doc.text) + "\n"
     if made := constructor(cls):
         made.texts = [text for text in made.texts if text != "self"]
         body += "\n" + signature_block(made, f"ig.{name}")
         if made.parameters:
             body += "\n## Parameters\n\n" + parameter_table(made.parameters, doc.items("Args"))
-        if errors := doc.items("Raises"):
-            body += "\n" + "".join(f"Raises `{one}`: {said}\n" for one, said in errors.items())
     found = list(members(cls))
     attributes = [one for one in found if one.kind in ("attribute", "property")]
     if attributes:
@@ -244,6 +262,9 @@ def class_page(name):
         body += "\n## Attributes\n\n" + table(("name", "type", "meaning"), [
             (f"`{one.name}`", typed(one.type), " ".join(one.doc.text.split()) or described.get(one.name, ""))
             for one in attributes])
+    if entries := doc.items("Entries"):
+        body += "\n## Entries\n\n" + table(("name", "meaning"), [(f"`{one}`", said) for one, said in entries.items()])
+    body += raises(doc)
     methods = [one for one in found if one.signature]
     if methods:
         body += "\n## Methods\n" + "".join(method_section(cls, one) for one in methods)
@@ -251,13 +272,15 @@ def class_page(name):
 
 
 def errors_page():
-    body = "The package refuses bad input with one sentence that names the argument, its value and what is allowed.\n\n"
+    body = wrapped("The package refuses bad input with one sentence that names the argument, its value and what is "
+                   "allowed.") + "\n\n"
     body += table(("name", "is a", "when"), [
         ("`ig.Error`", "`ValueError`", inspect.getdoc(ig.Error)),
         ("`ig.NumericalError`", "`ig.Error`", inspect.getdoc(ig.NumericalError))])
     body += """
-Exceptions of a target's own callable are passed on unchanged. Ctrl-C raises `KeyboardInterrupt`, which carries the
-result so far: `run` of `sample`, `fit` of `train`, `evaluation` of `evaluate`, `directory` of `ablate`.
+Exceptions of a target's own callable are passed on unchanged. Ctrl-C raises `KeyboardInterrupt`,
+which carries the result so far: `run` of `sample`, `fit` of `train`, `evaluation` of `evaluate`,
+`directory` of `ablate`.
 
 ## Example
 
@@ -282,18 +305,21 @@ def models_page():
     entries = {entry["name"].replace("-", "_"): entry for entry in TABLES["models"]}
     for name in sorted(ig.models.__all__):
         signature, one = bound(getattr(ig.models, name), name)
-        rows.append((f"[`{name}`](#{name})", f"`{entries[name]['energy']}`".replace("`class`", "class_"),
-                     entries[name]["states"].replace("`", "")))
-        sections += f"\n## {name}\n\n{one.text}\n\n{signature_block(signature, f'ig.models.{name}')}\n"
+        energy, _, rest = one.text.partition("\n\n")
+        formula = energy.removeprefix("U(x) = ")
+        if " the " not in formula:
+            energy, formula = f"`{energy}`", f"`{formula}`"
+        rows.append((f"[`{name}`](#{name})", formula, entries[name]["states"].replace("`", "")))
+        sections += f"\n## {name}\n\n{energy}\n\n{wrapped(rest)}\n\n"
+        sections += signature_block(signature, f"ig.models.{name}") + "\n"
         sections += parameter_table(signature.parameters, one.items("Args"))
-    body = doc.text + "\n\n" + table(("model", "energy U(x)", "states"), rows)
+    body = wrapped(doc.text) + "\n\n" + table(("model", "energy U(x)", "states"), rows)
     body += "\n" + outcome_of_group(doc, "Target") + example(doc) + more("models") + sections
     return page_of("ig.models", body)
 
 
 def outcome_of_group(doc, returned):
-    text = f"Every function returns a {linked(returned)}.\n"
-    return text + "".join(f"It raises `{name}`: {said}\n" for name, said in doc.items("Raises").items())
+    return f"Every function returns a {linked(returned)}.\n" + raises(doc)
 
 
 def samplers_page():
@@ -305,22 +331,24 @@ def samplers_page():
         name = entry["name"].replace("-", "_")
         own, one = bound(getattr(ig.samplers, name), name)
         rows.append((f"[`{entry['name']}`](#{name})", entry["summary"], entry["states"], entry["needs"], entry["paper"]))
-        sections += f"\n## {name}\n\n{one.text}\n\n{signature_block(own, f'ig.samplers.{name}')}\n"
+        sections += f"\n## {name}\n\n{wrapped(one.text)}\n\n{signature_block(own, f'ig.samplers.{name}')}\n"
         sections += parameter_table(own.parameters, one.items("Args"))
-    body = f"{doc.text}\n\n{signature_block(signature, 'ig.sampler')}"
+    body = f"{wrapped(doc.text)}\n\n{signature_block(signature, 'ig.sampler')}"
     own = [one for one in signature.parameters if one.name in ("name", "seed")]
     body += "\n## Parameters\n\n" + parameter_table(own, texts)
     body += "\n### Options\n\nEach sampler reads only its own.\n\n"
     body += parameter_table([one for one in signature.parameters if one not in own], texts)
     body += outcome(doc, signature, "##") + example(doc) + more("samplers")
-    body += "\n## Names\n\n" + doc_of(inspect.getdoc(ig.samplers)).text + "\n\n"
+    body += "\n## Names\n\n" + wrapped(doc_of(inspect.getdoc(ig.samplers)).text) + "\n\n"
     body += table(("name", "a step", "states", "needs", "source"), rows)
     return page_of("ig.sampler and ig.samplers", body + sections)
 
 
 def index_page():
-    text = f"# Python\n\n{GENERATED}\n\nThis page lists the public names of the package, `import isinglass as ig`. "
-    text += "A first look is the [guide](../../guide/python.md).\n\n"
+    text = f"# Python\n\n{GENERATED}\n\n" + wrapped(
+        "This page lists the public names of the package, `import isinglass as ig`. A first look is the "
+        "[guide](../../guide/python.md). In shapes B is the number of chains or states, D the number of sites and K the "
+        "number of values of a site. Energies and logarithms of probabilities are in nats.") + "\n\n"
     rows = [(f"[`ig.{name}`]({file_of(name)})", "function", bound(getattr(ig, name), name)[1].first_sentence)
             for name in FUNCTIONS]
     rows += [(f"[`ig.{name}`]({name}.md)", "functions", doc_of(inspect.getdoc(module)).first_sentence)

@@ -1,8 +1,8 @@
-"""The Python of the README and of the guide runs; the generated page and the stubs match the
-package.
+"""The Python of the README, of the guide and of the reference runs; the generated pages and the stubs match the package.
 """
 import ast
 import doctest
+import inspect
 import re
 import subprocess
 import sys
@@ -13,10 +13,13 @@ import isinglass as ig
 from conftest import ROOT
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+GUIDE = ["README.md", "docs/guide/python.md", "docs/guide/many-gpus.md", "docs/guide/coming-from.md"]
+REFERENCE = [str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs/reference/python").glob("*.md"))
+             if BLOCK.search(page.read_text(encoding="utf-8"))]
+EXAMPLES = {name: getattr(ig, name) for name in ig.__all__ if ">>>" in (inspect.getdoc(getattr(ig, name)) or "")}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide/python.md", "docs/guide/many-gpus.md",
-                                  "docs/guide/coming-from.md"])
+@pytest.mark.parametrize("page", GUIDE + REFERENCE)
 def test_python_of_the_page(page, tmp_path, monkeypatch):
     blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
     assert blocks
@@ -26,10 +29,10 @@ def test_python_of_the_page(page, tmp_path, monkeypatch):
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize("function", [ig.energy, ig.sampler, ig.sample, ig.evaluate], ids=lambda f: f.__name__)
-def test_examples_of_docstrings(function):
-    finder = doctest.DocTestParser()
-    test = finder.get_doctest(function.__doc__, {}, function.__name__, None, 0)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_of_docstrings(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(EXAMPLES[name]), {}, name, None, 0)
     assert test.examples
     result = doctest.DocTestRunner(verbose=False).run(test)
     assert result.failed == 0
