@@ -33,8 +33,10 @@ class Ablation(Shown):
 
     Attributes:
         results: the contents of results.json: rows, one per cell, and claims with their verdicts.
-        directory: the directory of results.json and of the cells; a temporary one if `out` was not given.
-        frame: the cells as a pandas.DataFrame: model, sampler, settings, repeat, status, error and metrics.
+        directory: the directory of results.json and of the cells; a temporary one if `out` was not
+            given.
+        frame: the cells as a pandas.DataFrame: model, sampler, settings, repeat, status, error and
+            metrics.
 
     Example:
         >>> import isinglass as ig
@@ -194,28 +196,32 @@ ablate.__signature__ = inspect.Signature(
      inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation="Any")], return_annotation="Ablation")
 ablate.__doc__ = f"""Runs a grid of targets × samplers × settings, and measures every cell.
 
-A cell that fails, for example by an energy that is not finite, has its error in the column `error` of frame.
+A cell that fails, for example by an energy that is not finite, has its error in the column `error`
+of frame.
 
 Args:
-    grid: the name of a published experiment's grid, or a TOML file; given in place of targets and samplers.
+    grid: the name of a published experiment's grid, or a TOML file; given in place of targets and
+        samplers.
     targets: a dictionary of targets by their labels.
-    samplers: names, samplers made by sampler(), or dictionaries of a sampler and its options, in which a list of
-        values is swept: {{"sampler": "pafs", "radius": [3, 5, 8]}}.
+    samplers: names, samplers made by sampler(), or dictionaries of a sampler and its options, in
+        which a list of values is swept: {{"sampler": "pafs", "radius": [3, 5, 8]}}.
     title: the title of the page (default: Samplers).
     claims: the statements to judge, as in a grid file's [[claims]].
-    out: a directory in which finished cells are kept, so that the same call continues the grid. Without it only the
-        result is kept.
+    out: a directory in which finished cells are kept, so that the same call continues the grid.
+        Without it only the result is kept.
     device: the device of a grid by name or file (default: cpu); targets have their own.
-    options: sampling options for all cells: steps, burn_in, chains, thin, …, as sample() takes them.
+    options: sampling options for all cells: steps, burn_in, chains, thin, …, as sample() takes
+        them.
 {options_text("ablate", _LEFT_OUT)}
 
 Returns:
     the rows and verdicts. With several ranks rank 0 gets them, and the others None.
 
 Raises:
-    Error: if an option is unknown, not allowed or would have no effect, or if the grid cannot be read.
-    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the name of the directory as its
-        attribute `directory`; finished cells stay in `out`.
+    Error: if an option is unknown, not allowed or would have no effect, or if the grid cannot be
+        read.
+    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the name
+        of the directory as its attribute `directory`; finished cells stay in `out`.
 
 Example:
     >>> import isinglass as ig

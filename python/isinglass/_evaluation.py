@@ -28,23 +28,27 @@ _LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "
 class Evaluation(Shown):
     """The results of an evaluation, with an attribute for every entry of ais.json.
 
-    Estimates and energies are in nats. A data set with splits has a dictionary of likelihoods by split.
+    Estimates and energies are in nats. A data set with splits has a dictionary of likelihoods by
+    split.
 
     Entries:
         log_z: the forward estimate of log Z, which is too low on average.
         log_z_se: its bootstrap standard error; only with annealing.
-        weight_ess: the effective sample size of its weights, at most the number of chains; only with annealing.
-        log_z_upper: the reverse estimate, which is too high on average; with reverse=True or tempering.
+        weight_ess: the effective sample size of its weights, at most the number of chains; only
+            with annealing.
+        log_z_upper: the reverse estimate, which is too high on average; with reverse=True or
+            tempering.
         log_z_bidirectional: the estimate from both directions; with reverse=True or tempering.
         verdict: closed if both directions agree, else open; `reason` says why.
-        log_likelihood: the mean log π of the images, a dictionary {forward, reverse, bidirectional}; None for a direction
-            that was not annealed.
+        log_likelihood: the mean log π of the images, a dictionary {forward, reverse,
+            bidirectional}; None for a direction that was not annealed.
         bits_per_dim: the likelihood to quote, in bits per pixel.
 
     Attributes:
         values: all entries, a dictionary.
         x: the chains at the end [chains, sites]; None if there are none.
-        log_weights: for annealing the logarithms of the weights of the chains, float64 [chains]; else None.
+        log_weights: for annealing the logarithms of the weights of the chains, float64 [chains];
+            else None.
         steps_done: the number of steps that were made.
         steps_total: the number of steps of the whole evaluation.
         interrupted: True if the evaluation ended early; it then has no values.
@@ -137,12 +141,12 @@ evaluate.__doc__ = f"""Estimates log Z of a target by annealing or tempering, an
 
 Args:
     target: a target with binary sites; without images also one with categorical sites.
-    images: images as train() takes them, except that a tensor is not split; a dictionary of splits (train,
-        validation, test); the name or file of a data set; or None to estimate only log Z.
-    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by sampler(), whose seed is
-        used if seed= is not given.
-    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default the target's own
-        base, else the mean of the images, else the uniform distribution.
+    images: images as train() takes them, except that a tensor is not split; a dictionary of splits
+        (train, validation, test); the name or file of a data set; or None to estimate only log Z.
+    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by
+        sampler(), whose seed is used if seed= is not given.
+    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
+        the target's own base, else the mean of the images, else the uniform distribution.
     out: a directory for a checkpoint, from which the same call continues.
 {options_text("evaluate", _LEFT_OUT)}
 
@@ -150,10 +154,11 @@ Returns:
     the estimates, in nats, and their standard errors.
 
 Raises:
-    Error: if an option is unknown, not allowed or would have no effect, or if `out` holds an evaluation of another target.
+    Error: if an option is unknown, not allowed or would have no effect, or if `out` holds an
+        evaluation of another target.
     NumericalError: if the energy of an image is not finite.
-    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the evaluation so far as its
-        attribute `evaluation`.
+    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the
+        evaluation so far as its attribute `evaluation`.
 
 Example:
     >>> import torch, isinglass as ig

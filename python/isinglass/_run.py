@@ -28,20 +28,21 @@ class Run(Shown):
     A draw is the state of all chains after every `thin` steps that follow burn-in.
 
     Attributes:
-        samples: the draws [draws, chains, sites]: uint8, float32 for continuous states, int64 for permutations; None if
-            they were not kept.
+        samples: the draws [draws, chains, sites]: uint8, float32 for continuous states, int64 for
+            permutations; None if they were not kept.
         energy: U of the draws in nats, float64 [draws, chains].
         statistic: the statistic for which ESS is computed, float64 [draws, chains].
-        acceptance: the mean acceptance probability of the steps that led to each draw, float64 [draws, chains]; None unless
-            moves=True.
-        hops: the mean number of sites that a step changed, over the steps that led to each draw, float64 [draws, chains];
-            None unless moves=True.
-        summary: a dictionary with the contents of the program's summary.json. For a callable whose energies differ
-            between calls, or depend on the other states of a batch, `exact` is False and `inexact` says why.
+        acceptance: the mean acceptance probability of the steps that led to each draw, float64
+            [draws, chains]; None unless moves=True.
+        hops: the mean number of sites that a step changed, over the steps that led to each draw,
+            float64 [draws, chains]; None unless moves=True.
+        summary: a dictionary with the contents of the program's summary.json. For a callable whose
+            energies differ between calls, or depend on the other states of a batch, `exact` is
+            False and `inexact` says why.
         options: the options with all defaults.
         learned: tensors that the sampler learned in burn-in, by name.
-        rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16 [scans, rungs]; None
-            without.
+        rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
+            [scans, rungs]; None without.
         solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
         interrupted: True if the run ended early.
 
@@ -79,7 +80,8 @@ class Run(Shown):
         """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy.
 
         Returns:
-            an xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier versions.
+            an xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier
+            versions.
 
         Raises:
             ImportError: if ArviZ is not installed.
@@ -207,13 +209,14 @@ Args:
 {options_text("sample", _LEFT_OUT)}
 
 Returns:
-    the draws, their energies and diagnostics. With several ranks rank 0 gets them, and the others None.
+    the draws, their energies and diagnostics. With several ranks rank 0 gets them, and the others
+    None.
 
 Raises:
-    Error: if an option is unknown, not allowed or would have no effect, or if the energy or the gradient is not finite at
-        a start.
-    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the draws so far as its
-        attribute `run`.
+    Error: if an option is unknown, not allowed or would have no effect, or if the energy or the
+        gradient is not finite at a start.
+    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the draws
+        so far as its attribute `run`.
 
 Example:
     >>> import isinglass as ig

@@ -34,25 +34,30 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, ca
            device: "str | torch.device | None" = None) -> _isinglass.Target:
     """Makes a target from any callable U that maps states to energies.
 
-    Energies are computed in float32 or better: TF32 and autocast are off while samplers call it. The callable may change
-    between calls, and chains notice. Exceptions of the callable are passed on unchanged.
+    Energies are computed in float32 or better: TF32 and autocast are off while samplers call it.
+    The callable may change between calls, and chains notice. Exceptions of the callable are passed
+    on unchanged.
 
     Args:
-        function: a torch.nn.Module or a function that maps float32 [B, D], or one-hot [B, D, K] for categorical sites, to
-            energies [B], float32 or float64, in nats. Its gradient comes from autograd. A module keeps its mode, train or
-            eval. If it is a module's method or a functools.partial of one, ig.train trains the module.
+        function: a torch.nn.Module or a function that maps float32 [B, D], or one-hot [B, D, K] for
+            categorical sites, to energies [B], float32 or float64, in nats. Its gradient comes from
+            autograd. A module keeps its mode, train or eval. If it is a module's method or a
+            functools.partial of one, ig.train trains the module.
         sites: the number of sites D, at least 1.
         categories: the number of values K of categorical or ordered sites, 2 to 256.
-        states: binary (the default), categorical (the default with categories), ordered, continuous or permutation.
+        states: binary (the default), categorical (the default with categories), ordered, continuous
+            or permutation.
         name: its name in errors and summaries; by default the callable's own name.
-        device: the device of the chains, cpu, cuda or cuda:N; by default that of the module's parameters, else the CPU.
+        device: the device of the chains, cpu, cuda or cuda:N; by default that of the module's
+            parameters, else the CPU.
 
     Returns:
         the target, whose attribute `callable` is the function.
 
     Raises:
-        Error: if the function cannot be called, or a number or name is not allowed. What the callable returns is checked
-            when it is called: its shape [B], its type, and that its first values are finite.
+        Error: if the function cannot be called, or a number or name is not allowed. What the
+            callable returns is checked when it is called: its shape [B], its type, and that its
+            first values are finite.
 
     Example:
         >>> import torch, isinglass as ig
@@ -128,13 +133,15 @@ load.__signature__ = inspect.Signature(
      *parameters("target", _LEFT_OUT)], return_annotation="Target")
 load.__doc__ = f"""Loads a model of the registry with the parameters of a file.
 
-The file may also be one of a wrapped module, or a checkpoint that holds one state dict beside other things.
+The file may also be one of a wrapped module, or a checkpoint that holds one state dict beside other
+things.
 
 Args:
     model: the model's name; isinglass.models lists them.
     weights: the file (.pt), as training and torch.save write it. The file of a `script` model is a
         program that is executed: load only files that you trust.
-    continuous: True if the states of an mlp or script are continuous, which its file does not determine.
+    continuous: True if the states of an mlp or script are continuous, which its file does not
+        determine.
     device: cpu, cuda or cuda:N.
 {options_text("target", _LEFT_OUT)}
 
@@ -142,7 +149,8 @@ Returns:
     the target, on the device.
 
 Raises:
-    Error: if the model is unknown, the file cannot be read, or a tensor is missing, superfluous, misshapen or not finite.
+    Error: if the model is unknown, the file cannot be read, or a tensor is missing, superfluous,
+        misshapen or not finite.
 
 Example:
     >>> import torch, isinglass as ig
@@ -171,7 +179,8 @@ Returns:
     the target, on the device.
 
 Raises:
-    Error: if the name or a key is unknown, a number is not allowed, or images or labels are needed and not given.
+    Error: if the name or a key is unknown, a number is not allowed, or images or labels are needed
+        and not given.
 
 Example:
     >>> import isinglass as ig

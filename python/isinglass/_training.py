@@ -28,11 +28,12 @@ class Fit(Shown):
     """A trained model, with the numbers of every iteration.
 
     Attributes:
-        target: the target that was given. For a model by name, a target with its averaged parameters; None for a
-            classifier, which needs the name of a class: use load.
+        target: the target that was given. For a model by name, a target with its averaged
+            parameters; None for a classifier, which needs the name of a class: use load.
         parameters: the averaged parameters (exponential moving average), a state dict.
         iteration: the number of the last iteration.
-        metrics: a list with a dictionary of numbers for every iteration of this call; energies are in nats.
+        metrics: a list with a dictionary of numbers for every iteration of this call; energies are
+            in nats.
         options: the options with all defaults.
         out: the run's directory; None if it was not kept.
         interrupted: True if training ended early.
@@ -67,8 +68,8 @@ class Fit(Shown):
         """Loads the averaged parameters into a module.
 
         Args:
-            module: the module that was trained, the module inside it, or a wrapper of it, such as torch.compile,
-                DataParallel or Sequential, which prefix the names of parameters.
+            module: the module that was trained, the module inside it, or a wrapper of it, such as
+                torch.compile, DataParallel or Sequential, which prefix the names of parameters.
 
         Raises:
             Error: if the names of the module's parameters are others.
@@ -170,17 +171,19 @@ train.__signature__ = inspect.Signature(
 train.__doc__ = f"""Trains a model on images or points, as `isinglass train` does, with the same bits for the same seed.
 
 Args:
-    model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a model of
-        the registry (resnet, mlp, rbm, ising), which starts from new parameters.
-    data: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W]. Values are 0 and 1 of any type, grey
-        levels 0 to 255, real numbers from 0 to 1, or with levels= whole numbers below it. Images are shuffled with a
-        fixed seed and split 80/10/10. A dictionary with train and optionally validation and test gives the splits,
-        whose values are read in one way. Or the name or file of a data set. dsm and classify take real [N, D] as
-        points.
-    sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed is used if seed= is not given.
-    out: the run's directory, with checkpoints; a run that is there is continued. Without it nothing is kept.
-    labels: for classify: the classes of the images [N], whole numbers from 0, which are split like the images; for
-        a dictionary the classes of train.
+    model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a
+        model of the registry (resnet, mlp, rbm, ising), which starts from new parameters.
+    data: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W]. Values are 0 and 1 of
+        any type, grey levels 0 to 255, real numbers from 0 to 1, or with levels= whole numbers
+        below it. Images are shuffled with a fixed seed and split 80/10/10. A dictionary with train
+        and optionally validation and test gives the splits, whose values are read in one way. Or
+        the name or file of a data set. dsm and classify take real [N, D] as points.
+    sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed is used if seed=
+        is not given.
+    out: the run's directory, with checkpoints; a run that is there is continued. Without it nothing
+        is kept.
+    labels: for classify: the classes of the images [N], whole numbers from 0, which are split like
+        the images; for a dictionary the classes of train.
     callback: a function that is called after every iteration with a dictionary of its numbers.
     device: the device of a model by name (default: cpu); a target has its own.
 {options_text("train", _LEFT_OUT)}
@@ -189,10 +192,12 @@ Returns:
     the averaged parameters, and the numbers of every iteration.
 
 Raises:
-    Error: if an option is unknown, not allowed or would have no effect, or if the data cannot be read.
+    Error: if an option is unknown, not allowed or would have no effect, or if the data cannot be
+        read.
     NumericalError: if training diverges, and `recover` returns to a checkpoint have not helped.
-    KeyboardInterrupt: after the current iteration of a call that Ctrl-C has interrupted, with the fit so far as its
-        attribute `fit`. A checkpoint is saved, so that with `out` the same call continues the run.
+    KeyboardInterrupt: after the current iteration of a call that Ctrl-C has interrupted, with the
+        fit so far as its attribute `fit`. A checkpoint is saved, so that with `out` the same call
+        continues the run.
 
 Example:
     >>> import torch, isinglass as ig

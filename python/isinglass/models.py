@@ -1,13 +1,15 @@
 """Makes the models of the registry from tensors, a function per model: ising(edges=…, coupling=…, field=…).
 
-Tensors are checked like those of parameter files. float64 stays float64 except in networks, which compute in float32. The
-target is on the tensors' device. Neural networks take a state dict; Bayesian networks and TorchScript models take a file.
+Tensors are checked like those of parameter files. float64 stays float64 except in networks, which
+compute in float32. The target is on the tensors' device. Neural networks take a state dict;
+Bayesian networks and TorchScript models take a file.
 
-B is the number of states, D the number of sites, K the number of values of a site, and E the number of edges. Energies are
-in nats.
+B is the number of states, D the number of sites, K the number of values of a site, and E the number
+of edges. Energies are in nats.
 
 Raises:
-    Error: if an argument is missing, or a tensor has another shape or type or holds a number that is not allowed.
+    Error: if an argument is missing, or a tensor has another shape or type or holds a number that
+        is not allowed.
 
 Example:
     >>> import torch, isinglass as ig

@@ -1,4 +1,5 @@
 """Reads the Python package: its signatures, and its docstrings as sections."""
+
 import ast
 import inspect
 import re
@@ -10,7 +11,26 @@ import isinglass as ig
 WIDTH = 100  # columns of a signature
 RESULTS = ("Run", "Fit", "Evaluation", "Ablation")
 ENGINE = ("Target", "Sampler", "State", "Info", "ReplayBuffer", "Ranks")
-FUNCTIONS = ("energy", "load", "instance", "sampler", "sample", "train", "evaluate", "ablate", "base_mean")
+FUNCTIONS = (
+    "energy",
+    "load",
+    "instance",
+    "sampler",
+    "sample",
+    "train",
+    "evaluate",
+    "ablate",
+    "base_mean",
+)
+# The types of members that pybind11 knows only as objects and dictionaries.
+TYPES = {
+    "dtype": "torch.dtype",
+    "callable": "Callable[[torch.Tensor], torch.Tensor] | Any",
+    "gradient": "torch.Tensor | Any",
+    "target": "Target",
+    "parameters": "dict[str, torch.Tensor]",
+    "scale": "dict[str, float]",
+}
 SECTION = re.compile(r"^([A-Z][a-z]+):$", re.MULTILINE)
 ITEM = re.compile(r"^(\S[^:\n]*): (.*(?:\n[ ]+.*)*)", re.MULTILINE)
 EXAMPLE_LINE = re.compile(r"^(>>>|\.\.\.) ?")
@@ -19,6 +39,7 @@ EXAMPLE_LINE = re.compile(r"^(>>>|\.\.\.) ?")
 @dataclass
 class Doc:
     """A docstring: its text, its sections, and the text of its example."""
+
     text: str = ""
     sections: dict = field(default_factory=dict)
 
@@ -32,7 +53,7 @@ class Doc:
         return re.split(r"(?<=[a-zα-ω)\]])\.\s", self.summary + " ")[0].rstrip(". ") + "."
 
     def items(self, section):
-        """The entries "name: text" of a section, {name: text}; "x, y: text" stands for both names."""
+        """The entries "name: text" of a section; "x, y: text" stands for both names."""
         found = {}
         for names, text in ITEM.findall(self.sections.get(section, "")):
             for name in names.split(", "):
@@ -47,7 +68,7 @@ class Doc:
         lines = []
         for line in self.sections.get("Example", "").splitlines():
             code = EXAMPLE_LINE.match(line)
-            lines.append(line[code.end():] if code else f"# {line}" if line else "")
+            lines.append(line[code.end() :] if code else f"# {line}" if line else "")
         return "\n".join(lines)
 
 
@@ -56,7 +77,7 @@ class Parameter:
     name: str
     type: str
     default: str | None  # as it is written; None without one
-    text: str            # as in the signature
+    text: str  # as in the signature
 
 
 @dataclass
@@ -88,7 +109,10 @@ class Member:
 def doc_of(text):
     """Splits a docstring at its headings, such as Args: and Returns:, which have no indentation."""
     pieces = SECTION.split(textwrap.dedent(text).strip())
-    sections = {name: textwrap.dedent(body.strip("\n")).rstrip() for name, body in zip(pieces[1::2], pieces[2::2])}
+    sections = {
+        name: textwrap.dedent(body.strip("\n")).rstrip()
+        for name, body in zip(pieces[1::2], pieces[2::2])
+    }
     return Doc(pieces[0].strip(), sections)
 
 
@@ -99,18 +123,28 @@ def tidy(text):
     text = re.sub(r"SupportsFloat(?: \| SupportsIndex)?", "float", text)
     text = re.sub(r"Optional\[([^\[\]]+)\]", r"\1 | None", text)
     text = text.replace("Tuple[", "tuple[").replace("object", "Any").replace("tuple[()]", "tuple")
-    return re.sub("-> tuple$", "-> tuple[torch.Tensor, torch.Tensor]", re.sub("-> dict$", "-> dict[str, Any]", text))
+    text = re.sub("-> dict$", "-> dict[str, Any]", text)
+    return re.sub("-> tuple$", "-> tuple[torch.Tensor, torch.Tensor]", text)
 
 
 def bound_text(function):
-    """The docstring of a function of the extension module, whose first line is the signature, and of Python."""
+    """A function's docstring. In the extension module its first line is the signature."""
     return function.__doc__ or ""
 
 
 def plain(annotation):
     """An annotation as it is written; the package's own classes without its name."""
-    text = "None" if annotation is None else annotation if isinstance(annotation, str) else (
-        annotation.__name__ if annotation.__module__ == "builtins" else f"{annotation.__module__}.{annotation.__qualname__}")
+    text = (
+        "None"
+        if annotation is None
+        else annotation
+        if isinstance(annotation, str)
+        else (
+            annotation.__name__
+            if annotation.__module__ == "builtins"
+            else f"{annotation.__module__}.{annotation.__qualname__}"
+        )
+    )
     return re.sub(r"isinglass\.(_isinglass\.)?", "", text)
 
 
@@ -151,14 +185,18 @@ def written(signature):
         if one.default is not empty:
             text += f" = {one.default!r}"
         parts_of.append(text)
-    returned = "" if signature.return_annotation is empty else f" -> {plain(signature.return_annotation)}"
+    returned = (
+        "" if signature.return_annotation is empty else f" -> {plain(signature.return_annotation)}"
+    )
     return f"({', '.join(parts_of)}){returned}"
 
 
 def bound(function, name):
     """The signature and the docstring of a function of the extension module or of Python."""
     try:
-        return parsed(written(inspect.signature(function))), doc_of(inspect.cleandoc(bound_text(function)))
+        return parsed(written(inspect.signature(function))), doc_of(
+            inspect.cleandoc(bound_text(function))
+        )
     except ValueError:
         first, _, rest = bound_text(function).partition("\n")
         return parsed(tidy(first).removeprefix(name)), doc_of(rest.strip())
@@ -174,6 +212,11 @@ def constructor(cls):
     return parsed(tidy(text.partition("\n")[0]).removeprefix("__init__"))
 
 
+def typed(name, kind):
+    """A member's type, more exactly than pybind11 knows it."""
+    return TYPES.get(name, kind) if "Any" in kind else kind
+
+
 def members(cls):
     """Public attributes, properties and methods of a class."""
     described = doc_of(inspect.getdoc(cls) or "").items("Attributes")
@@ -183,11 +226,16 @@ def members(cls):
         if name.startswith("_"):
             continue
         if isinstance(member, property):
-            returned = (inspect.signature(member.fget).return_annotation if inspect.isfunction(member.fget)
-                        else re.search(r"-> (.*)", tidy(bound_text(member.fget).partition("\n")[0]))[1])
+            returned = (
+                inspect.signature(member.fget).return_annotation
+                if inspect.isfunction(member.fget)
+                else re.search(r"-> (.*)", tidy(bound_text(member.fget).partition("\n")[0]))[1]
+            )
             text = inspect.cleandoc(bound_text(member) or described.get(name, ""))
-            yield Member(name, "property", plain(returned), None, doc_of(text))
+            yield Member(name, "property", typed(name, plain(returned)), None, doc_of(text))
         elif isinstance(member, staticmethod):
             yield Member(name, "static", "", *bound(getattr(cls, name), name))
         elif callable(member):
-            yield Member(name, "method", "", *bound(member, name))
+            signature, doc = bound(member, name)
+            signature.returned = typed(name, signature.returned)
+            yield Member(name, "method", "", signature, doc)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes what the Python package says of itself: its type stubs and the pages of docs/reference/python/.
+"""Writes the type stubs of the Python package and the pages of docs/reference/python/.
 
     .venv/bin/python scripts/pages/python_pages.py [--check]
 
-python/isinglass/*.pyi and the pages come from signatures and docstrings, which come from the registry. A docstring has
-sections: Args, Attributes, Returns, Raises, Example. With --check nothing is written, and the exit code is 1 unless
-the files hold this already.
+python/isinglass/*.pyi and the pages come from signatures and docstrings, which come from the
+registry. A docstring has sections: Args, Attributes, Entries, Returns, Raises, Example. With
+--check nothing is written, and the exit code is 1 unless the files hold this already.
 """
+
 import inspect
 import re
 import sys
@@ -40,35 +41,48 @@ import torch
 import xarray
 """
 # The titles of the tables of options, by the topics of the registry.
-TOPICS = {"model": "Options of the model", "sampler": "Options of the sampler", "run": "Options of the run",
-          "training": "Options of training", "data": "Options for data sets", "output": "Options of the output"}
+TOPICS = {
+    "model": "Options of the model",
+    "sampler": "Options of the sampler",
+    "run": "Options of the run",
+    "training": "Options of training",
+    "data": "Options for data sets",
+    "output": "Options of the output",
+}
 # The links below a page.
 MORE = {
-    "energy": "[Your own energy](../../guide/python.md#your-own-energy), [energies and states](../../concepts/energies.md)",
+    "energy": "[Your own energy](../../guide/python.md#your-own-energy), "
+    "[energies and states](../../concepts/energies.md)",
     "load": "[models and their parameter files](../models.md), [ig.models](models.md)",
     "instance": "[instances with their keys and papers](../instances.md)",
-    "sample": "[Run](run.md), [sampling](../../guide/sampling.md), [summary.json](../files.md#summaryjson), "
-              "[tempering](../../concepts/tempering.md)",
-    "train": "[Fit](fit.md), [training](../../concepts/training.md), [metrics.jsonl](../files.md#metricsjsonl)",
+    "sample": "[Run](run.md), [sampling](../../guide/sampling.md), "
+    "[summary.json](../files.md#summaryjson), "
+    "[tempering](../../concepts/tempering.md)",
+    "train": "[Fit](fit.md), [training](../../concepts/training.md), "
+    "[metrics.jsonl](../files.md#metricsjsonl)",
     "evaluate": "[Evaluation](evaluation.md), [annealing](../../concepts/annealing.md)",
     "ablate": "[Ablation](ablation.md), [comparing samplers](../../guide/comparing-samplers.md), "
-              "[grid files](../grid-files.md)",
+    "[grid files](../grid-files.md)",
     "base_mean": "[ReplayBuffer](replay-buffer.md)",
-    "Target": "[energies and states](../../concepts/energies.md); made by [energy](energy.md), [load](load.md), "
-              "[instance](instance.md) and [models](models.md)",
+    "Target": "[energies and states](../../concepts/energies.md); made by [energy](energy.md), "
+    "[load](load.md), "
+    "[instance](instance.md) and [models](models.md)",
     "Sampler": "[samplers](samplers.md), [State](state.md), [Info](info.md), "
-               "[step by step](../../guide/python.md#step-by-step)",
+    "[step by step](../../guide/python.md#step-by-step)",
     "State": "[Sampler](sampler.md), [Info](info.md)",
     "Info": "[Sampler](sampler.md), [State](state.md)",
-    "ReplayBuffer": "[base_mean](base-mean.md), [your own training loop](../../guide/python.md#your-own-training-loop)",
+    "ReplayBuffer": "[base_mean](base-mean.md), "
+    "[your own training loop](../../guide/python.md#your-own-training-loop)",
     "Ranks": "[many GPUs](../../guide/many-gpus.md)",
-    "Run": "[sample](sample.md), [summary.json](../files.md#summaryjson), [diagnostics](../../concepts/diagnostics.md)",
+    "Run": "[sample](sample.md), [summary.json](../files.md#summaryjson), "
+    "[diagnostics](../../concepts/diagnostics.md)",
     "Fit": "[train](train.md), [metrics.jsonl](../files.md#metricsjsonl)",
-    "Evaluation": "[evaluate](evaluate.md), [ais.json](../files.md#aisjson), [annealing](../../concepts/annealing.md)",
+    "Evaluation": "[evaluate](evaluate.md), [ais.json](../files.md#aisjson), "
+    "[annealing](../../concepts/annealing.md)",
     "Ablation": "[ablate](ablate.md), [results.json](../files.md#resultscsv-and-resultsjson)",
     "models": "[models and their parameter files](../models.md), [Target](target.md)",
     "samplers": "[Sampler](sampler.md), [formulas and costs](../../concepts/samplers.md), "
-                "[which sampler should I take?](../../guide/which-sampler.md)",
+    "[which sampler should I take?](../../guide/which-sampler.md)",
 }
 
 
@@ -91,7 +105,10 @@ def class_stub(name):
     if name in RESULTS:
         lines.append("    def _repr_html_(self) -> str: ...")
     if "__enter__" in vars(cls):
-        lines += [f"    def __enter__(self) -> {name}: ...", "    def __exit__(self, *exception: Any) -> None: ..."]
+        lines += [
+            f"    def __enter__(self) -> {name}: ...",
+            "    def __exit__(self, *exception: Any) -> None: ...",
+        ]
     if "__len__" in vars(cls):
         lines.append("    def __len__(self) -> int: ...")
     return "\n".join(lines) + "\n"
@@ -102,18 +119,30 @@ def function_stub(function, name):
 
 
 def stubs():
-    package = STUB_HEAD + IMPORTS + "\nfrom . import models as models, samplers as samplers\n\n__all__: list[str]\n__version__: str\n\n"
+    package = (
+        STUB_HEAD
+        + IMPORTS
+        + "\nfrom . import models as models, samplers as samplers\n\n"
+        + "__all__: list[str]\n__version__: str\n\n"
+    )
     package += "class Error(ValueError): ...\n\nclass NumericalError(Error): ...\n\n"
     package += "\n".join(class_stub(name) for name in (*ENGINE, *RESULTS)) + "\n"
     package += "\n".join(function_stub(getattr(ig, name), name) for name in FUNCTIONS)
     files = {STUBS / "__init__.pyi": package}
     for module, made in ((ig.models, "Target"), (ig.samplers, "Sampler")):
         name = module.__name__.rpartition(".")[2]
-        imports = "import os\nfrom collections.abc import Mapping, Sequence\n\nimport torch\n\n" if made == "Target" else ""
+        imports = (
+            "import os\nfrom collections.abc import Mapping, Sequence\n\nimport torch\n\n"
+            if made == "Target"
+            else ""
+        )
         text = STUB_HEAD + imports + f"from . import {made}\n\n__all__: list[str]\n\n"
         text += "\n".join(function_stub(getattr(module, each), each) for each in module.__all__)
         files[STUBS / f"{name}.pyi"] = text
-    return {file: re.sub(r"os\.PathLike(?!\[)", "os.PathLike[str]", text) for file, text in files.items()}
+    return {
+        file: re.sub(r"os\.PathLike(?!\[)", "os.PathLike[str]", text)
+        for file, text in files.items()
+    }
 
 
 def file_of(name):
@@ -123,7 +152,7 @@ def file_of(name):
 
 
 def cell(text):
-    """A text in a table. A single sentence has no full stop there, as most texts of the registry have none."""
+    """A text in a table. A single sentence has no full stop there, like the registry's texts."""
     text = text.replace("|", "\\|")
     return text.removesuffix(".") if ". " not in text else text
 
@@ -133,16 +162,24 @@ def table_row(*texts):
 
 
 def wrapped(text):
-    """Paragraphs in lines of at most 100 columns."""
-    return "\n\n".join(textwrap.fill(paragraph, 100, break_long_words=False, break_on_hyphens=False)
-                       for paragraph in text.split("\n\n"))
+    """Paragraphs in lines of at most 100 columns. Shapes and texts of links are not broken."""
+    joined = re.sub(r"\[[^\]]*\]", lambda found: re.sub(r"\s", "\0", found[0]), text)
+    lines = (
+        textwrap.fill(paragraph, 100, break_long_words=False, break_on_hyphens=False)
+        for paragraph in joined.split("\n\n")
+    )
+    return "\n\n".join(lines).replace("\0", " ")
 
 
 def table(head, rows):
-    return table_row(*head) + table_row(*("---" for _ in head)) + "".join(table_row(*row) for row in rows)
+    return (
+        table_row(*head)
+        + table_row(*("---" for _ in head))
+        + "".join(table_row(*row) for row in rows)
+    )
 
 
-def typed(text):
+def as_code(text):
     return f"`{text.replace('| Any', '| None')}`" if text else ""
 
 
@@ -160,14 +197,27 @@ def meaning(text, default):
 
 
 def parameter_table(parameters, texts):
-    return table(("name", "type", "default", "meaning"), [
-        (f"`{one.name}`", typed(one.type), f"`{one.default}`" if one.default is not None else "",
-         meaning(texts.get(one.name, ""), one.default)) for one in parameters])
+    return table(
+        ("name", "type", "default", "meaning"),
+        [
+            (
+                f"`{one.name}`",
+                as_code(one.type),
+                f"`{one.default}`" if one.default is not None else "",
+                meaning(texts.get(one.name, ""), one.default),
+            )
+            for one in parameters
+        ],
+    )
 
 
 def linked(returned):
     """A type that is returned, with a link if it has a page."""
-    return f"[`{returned}`]({file_of(returned)})" if returned in (*ENGINE, *RESULTS) else typed(returned)
+    return (
+        f"[`{returned}`]({file_of(returned)})"
+        if returned in (*ENGINE, *RESULTS)
+        else as_code(returned)
+    )
 
 
 def raised(name, said):
@@ -179,9 +229,15 @@ def outcome(doc, signature, level):
     text = ""
     if signature.returned not in ("", "None") or "Returns" in doc.sections:
         said = doc.prose("Returns")
-        text += f"\n{level} Returns\n\n" + wrapped(linked(signature.returned) + (f": {said}" if said else "")) + "\n"
+        text += (
+            f"\n{level} Returns\n\n"
+            + wrapped(linked(signature.returned) + (f": {said}" if said else ""))
+            + "\n"
+        )
     if errors := doc.items("Raises"):
-        text += f"\n{level} Raises\n\n" + "".join(raised(name, said) for name, said in errors.items())
+        text += f"\n{level} Raises\n\n" + "".join(
+            raised(name, said) for name, said in errors.items()
+        )
     return text
 
 
@@ -194,7 +250,7 @@ def more(name):
 
 
 def parameters_by_topic(name, signature, texts):
-    """The function's own parameters, then the options of the registry by topic. Those of samplers have a page."""
+    """The function's own parameters, then the options of the registry by topic."""
     topics = {option["python"]: option["topic"] for option in TABLES.get(name, [])}
     own = list(signature.parameters)
     options = []
@@ -210,8 +266,13 @@ def parameters_by_topic(name, signature, texts):
         text += f"\n### {title}\n\n"
         if topic == "sampler":
             shared = [one for one in found if one.name != "warm_start"]
-            text += wrapped(", ".join(f"`{one.name}`" for one in shared) +
-                            ": the options of [ig.sampler](samplers.md#options).") + "\n"
+            text += (
+                wrapped(
+                    ", ".join(f"`{one.name}`" for one in shared)
+                    + ": the options of [ig.sampler](samplers.md#options)."
+                )
+                + "\n"
+            )
             found = [one for one in found if one.name == "warm_start"]
             text += "\n" if found else ""
         if found:
@@ -233,17 +294,25 @@ def function_page(name):
 def method_section(cls, one):
     signature = one.signature
     signature.texts = [text for text in signature.texts if text != "self"]
-    text = f"\n### {one.name}\n\n{wrapped(one.doc.text)}\n\n{signature_block(signature, f'{cls.__name__}.{one.name}')}"
+    text = f"\n### {one.name}\n\n{wrapped(one.doc.text)}\n\n"
+    text += signature_block(signature, f"{cls.__name__}.{one.name}")
     if signature.parameters:
         text += "\n" + parameter_table(signature.parameters, one.doc.items("Args"))
     if signature.returned != "None" or one.doc.sections.get("Returns"):
         said = one.doc.prose("Returns")
-        text += "\n" + wrapped(f"Returns {linked(signature.returned)}{': ' + said if said else '.'}") + "\n"
+        text += (
+            "\n"
+            + wrapped(f"Returns {linked(signature.returned)}{': ' + said if said else '.'}")
+            + "\n"
+        )
     return text + raises(one.doc)
 
 
 def raises(doc):
-    return "".join("\n" + wrapped(f"Raises `{name}` {said}") + "\n" for name, said in doc.items("Raises").items())
+    return "".join(
+        "\n" + wrapped(f"Raises `{name}` {said}") + "\n"
+        for name, said in doc.items("Raises").items()
+    )
 
 
 def class_page(name):
@@ -251,20 +320,35 @@ def class_page(name):
     doc = doc_of(inspect.getdoc(cls) or "")
     body = wrapped(doc.text) + "\n"
     if made := constructor(cls):
-        made.texts = [text for text in made.texts if text != "self"]
+        made.texts, made.returned = [text for text in made.texts if text != "self"], ""
         body += "\n" + signature_block(made, f"ig.{name}")
         if made.parameters:
-            body += "\n## Parameters\n\n" + parameter_table(made.parameters, doc.items("Args"))
+            body += (
+                "\n## Parameters\n\n"
+                + parameter_table(made.parameters, doc.items("Args"))
+                + raises(doc)
+            )
     found = list(members(cls))
     attributes = [one for one in found if one.kind in ("attribute", "property")]
     if attributes:
         described = doc.items("Attributes")
-        body += "\n## Attributes\n\n" + table(("name", "type", "meaning"), [
-            (f"`{one.name}`", typed(one.type), " ".join(one.doc.text.split()) or described.get(one.name, ""))
-            for one in attributes])
+        body += "\n## Attributes\n\n" + table(
+            ("name", "type", "meaning"),
+            [
+                (
+                    f"`{one.name}`",
+                    as_code(one.type),
+                    " ".join(one.doc.text.split()) or described.get(one.name, ""),
+                )
+                for one in attributes
+            ],
+        )
     if entries := doc.items("Entries"):
-        body += "\n## Entries\n\n" + table(("name", "meaning"), [(f"`{one}`", said) for one, said in entries.items()])
-    body += raises(doc)
+        body += "\n## Entries\n\n" + table(
+            ("name", "meaning"), [(f"`{one}`", said) for one, said in entries.items()]
+        )
+    if not (made and made.parameters):
+        body += raises(doc)
     methods = [one for one in found if one.signature]
     if methods:
         body += "\n## Methods\n" + "".join(method_section(cls, one) for one in methods)
@@ -272,11 +356,20 @@ def class_page(name):
 
 
 def errors_page():
-    body = wrapped("The package refuses bad input with one sentence that names the argument, its value and what is "
-                   "allowed.") + "\n\n"
-    body += table(("name", "is a", "when"), [
-        ("`ig.Error`", "`ValueError`", inspect.getdoc(ig.Error)),
-        ("`ig.NumericalError`", "`ig.Error`", inspect.getdoc(ig.NumericalError))])
+    body = (
+        wrapped(
+            "The package refuses bad input with one sentence that names the argument, its value "
+            "and what is allowed."
+        )
+        + "\n\n"
+    )
+    body += table(
+        ("name", "is a", "when"),
+        [
+            ("`ig.Error`", "`ValueError`", inspect.getdoc(ig.Error)),
+            ("`ig.NumericalError`", "`ig.Error`", inspect.getdoc(ig.NumericalError)),
+        ],
+    )
     body += """
 Exceptions of a target's own callable are passed on unchanged. Ctrl-C raises `KeyboardInterrupt`,
 which carries the result so far: `run` of `sample`, `fit` of `train`, `evaluation` of `evaluate`,
@@ -323,15 +416,25 @@ def outcome_of_group(doc, returned):
 
 
 def samplers_page():
-    """One page for ig.sampler and the functions of ig.samplers, which have the options and defaults of one sampler."""
+    """One page for ig.sampler and the functions of ig.samplers."""
     signature, doc = bound(ig.sampler, "sampler")
     texts = doc.items("Args")
     rows, sections = [], ""
     for entry in TABLES["samplers"]:
         name = entry["name"].replace("-", "_")
         own, one = bound(getattr(ig.samplers, name), name)
-        rows.append((f"[`{entry['name']}`](#{name})", entry["summary"], entry["states"], entry["needs"], entry["paper"]))
-        sections += f"\n## {name}\n\n{wrapped(one.text)}\n\n{signature_block(own, f'ig.samplers.{name}')}\n"
+        rows.append(
+            (
+                f"[`{entry['name']}`](#{name})",
+                entry["summary"],
+                entry["states"],
+                entry["needs"],
+                entry["paper"],
+            )
+        )
+        sections += (
+            f"\n## {name}\n\n{wrapped(one.text)}\n\n{signature_block(own, f'ig.samplers.{name}')}\n"
+        )
         sections += parameter_table(own.parameters, one.items("Args"))
     body = f"{wrapped(doc.text)}\n\n{signature_block(signature, 'ig.sampler')}"
     own = [one for one in signature.parameters if one.name in ("name", "seed")]
@@ -345,24 +448,54 @@ def samplers_page():
 
 
 def index_page():
-    text = f"# Python\n\n{GENERATED}\n\n" + wrapped(
-        "This page lists the public names of the package, `import isinglass as ig`. A first look is the "
-        "[guide](../../guide/python.md). In shapes B is the number of chains or states, D the number of sites and K the "
-        "number of values of a site. Energies and logarithms of probabilities are in nats.") + "\n\n"
-    rows = [(f"[`ig.{name}`]({file_of(name)})", "function", bound(getattr(ig, name), name)[1].first_sentence)
-            for name in FUNCTIONS]
-    rows += [(f"[`ig.{name}`]({name}.md)", "functions", doc_of(inspect.getdoc(module)).first_sentence)
-             for name, module in (("models", ig.models), ("samplers", ig.samplers))]
-    rows += [(f"[`ig.{name}`]({file_of(name) if name != 'Sampler' else 'sampler.md'})", "class",
-              doc_of(inspect.getdoc(getattr(ig, name))).first_sentence) for name in (*ENGINE, *RESULTS)]
-    rows += [(f"[`ig.{name}`](errors.md)", "exception", doc_of(inspect.getdoc(getattr(ig, name))).first_sentence)
-             for name in ("Error", "NumericalError")]
+    text = (
+        f"# Python\n\n{GENERATED}\n\n"
+        + wrapped(
+            "This page lists the public names of the package, `import isinglass as ig`. A first "
+            "look is the [guide](../../guide/python.md). In shapes B is the number of chains or states, "
+            "D the number of sites and K the number of values of a site. Energies and logarithms "
+            "of probabilities are in nats."
+        )
+        + "\n\n"
+    )
+    rows = [
+        (
+            f"[`ig.{name}`]({file_of(name)})",
+            "function",
+            bound(getattr(ig, name), name)[1].first_sentence,
+        )
+        for name in FUNCTIONS
+    ]
+    rows += [
+        (f"[`ig.{name}`]({name}.md)", "functions", doc_of(inspect.getdoc(module)).first_sentence)
+        for name, module in (("models", ig.models), ("samplers", ig.samplers))
+    ]
+    rows += [
+        (
+            f"[`ig.{name}`]({file_of(name)})",
+            "class",
+            doc_of(inspect.getdoc(getattr(ig, name))).first_sentence,
+        )
+        for name in (*ENGINE, *RESULTS)
+    ]
+    rows += [
+        (
+            f"[`ig.{name}`](errors.md)",
+            "exception",
+            doc_of(inspect.getdoc(getattr(ig, name))).first_sentence,
+        )
+        for name in ("Error", "NumericalError")
+    ]
     return text + table(("name", "kind", "what it is"), rows)
 
 
 def pages():
-    files = {"index.md": index_page(), "errors.md": errors_page(), "models.md": models_page(),
-             "samplers.md": samplers_page()}
+    files = {
+        "index.md": index_page(),
+        "errors.md": errors_page(),
+        "models.md": models_page(),
+        "samplers.md": samplers_page(),
+    }
     files |= {file_of(name): function_page(name) for name in FUNCTIONS if name != "sampler"}
     files |= {file_of(name): class_page(name) for name in (*ENGINE, *RESULTS)}
     return {PAGES / name: text for name, text in files.items()}
@@ -370,12 +503,18 @@ def pages():
 
 def main():
     files = {**stubs(), **pages()}
-    stale = [file for file, text in files.items() if not file.exists() or file.read_text(encoding="utf-8") != text]
+    stale = [
+        file
+        for file, text in files.items()
+        if not file.exists() or file.read_text(encoding="utf-8") != text
+    ]
     left = [file for file in PAGES.glob("*") if file not in files]
     if "--check" in sys.argv:
         if stale or left:
-            sys.exit(f"{', '.join(str(file.relative_to(ROOT)) for file in stale + left)}: not what the package says; "
-                     "write them again by scripts/pages/python_pages.py")
+            sys.exit(
+                f"{', '.join(str(file.relative_to(ROOT)) for file in stale + left)}: not what the "
+                "package says; write them again by scripts/pages/python_pages.py"
+            )
         return
     PAGES.mkdir(exist_ok=True)
     for file in stale:
