@@ -161,11 +161,13 @@ def table_row(*texts):
     return f"| {' | '.join(cell(text) for text in texts)} |\n"
 
 
-def wrapped(text):
+def wrapped(text, indent=""):
     """Paragraphs in lines of at most 100 columns. Shapes and texts of links are not broken."""
     joined = re.sub(r"\[[^\]]*\]", lambda found: re.sub(r"\s", "\0", found[0]), text)
     lines = (
-        textwrap.fill(paragraph, 100, break_long_words=False, break_on_hyphens=False)
+        textwrap.fill(
+            paragraph, 100, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent
+        )
         for paragraph in joined.split("\n\n")
     )
     return "\n\n".join(lines).replace("\0", " ")
@@ -221,7 +223,7 @@ def linked(returned):
 
 
 def raised(name, said):
-    return wrapped(f"- `{name}`: {said}").replace("\n", "\n  ") + "\n"
+    return wrapped(f"- `{name}`: {said}", "  ") + "\n"
 
 
 def outcome(doc, signature, level):
@@ -403,7 +405,7 @@ def models_page():
         if " the " not in formula:
             energy, formula = f"`{energy}`", f"`{formula}`"
         rows.append((f"[`{name}`](#{name})", formula, entries[name]["states"].replace("`", "")))
-        sections += f"\n## {name}\n\n{energy}\n\n{wrapped(rest)}\n\n"
+        sections += f"\n## {name}\n\n{wrapped(energy)}\n\n{wrapped(rest)}\n\n"
         sections += signature_block(signature, f"ig.models.{name}") + "\n"
         sections += parameter_table(signature.parameters, one.items("Args"))
     body = wrapped(doc.text) + "\n\n" + table(("model", "energy U(x)", "states"), rows)
@@ -452,9 +454,9 @@ def index_page():
         f"# Python\n\n{GENERATED}\n\n"
         + wrapped(
             "This page lists the public names of the package, `import isinglass as ig`. A first "
-            "look is the [guide](../../guide/python.md). In shapes B is the number of chains or states, "
-            "D the number of sites and K the number of values of a site. Energies and logarithms "
-            "of probabilities are in nats."
+            "look is the [guide](../../guide/python.md). In shapes B is the number of chains or "
+            "states, D the number of sites and K the number of values of a site. Energies and "
+            "logarithms of probabilities are in nats."
         )
         + "\n\n"
     )
