@@ -3,6 +3,7 @@
 samplers.pafs(radius=5) is sampler("pafs", radius=5).
 """
 import inspect
+import re
 import textwrap
 
 from . import _isinglass
@@ -72,10 +73,13 @@ def _function_of(entry):
          for option in options] + [_SEED], return_annotation="Sampler")
     lines = textwrap.wrap(f"{entry['summary']}. {entry['paper']}.", 96)
     lines[0] = lines[0][0].upper() + lines[0][1:]
-    lines += ["", f"It moves states that are {entry['states'].replace(', ', ' or ')}. It needs: {entry['needs']}.", "", "Args:"]
+    kinds = " or ".join(entry["states"].rsplit(", ", 1))
+    lines += ["", f"It moves {kinds} states. It needs: {entry['needs']}.", "", "Args:"]
     for option in options:
-        lines += textwrap.wrap(f"{option['python']}: {spelled(described(option, names), names)}", 96,
-                               initial_indent="    ", subsequent_indent="        ")
+        text = f"{option['python']}: {spelled(described(option, names), names)}"
+        if option["default"] is not None:  # the signature has the sampler's own default
+            text = re.sub(r" \(default: the sampler's own[^)]*\)", "", text)
+        lines += textwrap.wrap(text, 96, initial_indent="    ", subsequent_indent="        ")
     lines += ["    seed: the seed of starts that have no seed of their own (at least 0; default 0)",
               "", "Returns:", "    the sampler, which holds its options and no states."]
     make.__doc__ = "\n".join(lines) + "\n"
