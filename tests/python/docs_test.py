@@ -42,6 +42,14 @@ def test_generated_files():
     subprocess.run([sys.executable, "-B", ROOT / "scripts/pages/python_pages.py", "--check"], check=True)
 
 
+def test_pages_of_the_reference_are_complete():
+    pages = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs/reference/python").glob("*.md")}
+    assert {f"docs/reference/python/{name}" for name in pages if name != "index.md"} == set(REFERENCE)
+    for name, text in pages.items():
+        assert not [row for row in text.splitlines() if row.startswith("|") and row.endswith("|  |")], name
+        assert max(len(row) for row in text.splitlines() if not row.startswith("|")) <= 100, name
+
+
 def test_stubs_are_complete():
     tree = ast.parse((ROOT / "python/isinglass/__init__.pyi").read_text(encoding="utf-8"))
     named = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
