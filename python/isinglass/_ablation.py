@@ -25,15 +25,26 @@ _OF_GRIDS_BY_NAME = ("weights", "cache")
 _DATA = ("dataset", "data_dir", "levels")
 # These are the arguments of sample(), except those that each cell sets itself.
 _OF_CELLS = [name for name in sample.__signature__.parameters
-             if name not in ("target", "sampler", "data", "moves", "seed", "no_samples")]
-_OF_CELLS.append("dataset")
+             if name not in ("target", "sampler", "data", "moves", "seed",
+                             "no_samples")] + ["dataset"]
 
 
 class Ablation(Shown):
-    """The results of a grid.
+    """The results of a grid, with a row for every cell.
 
-    results: the contents of results.json: rows, one per cell, and claims with their verdicts.
-    frame: a pandas.DataFrame, a row per cell.
+    Attributes:
+        results: the contents of results.json: rows, one per cell, and claims with their verdicts.
+        directory: the directory of results.json and of the cells; a temporary one if `out` was not
+            given.
+        frame: the cells as a pandas.DataFrame: model, sampler, settings, repeat, status, error and
+            metrics.
+
+    Example:
+        >>> import isinglass as ig
+        >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+        >>> grid = ig.ablate(targets={"grid": target}, samplers=["gwg", "rwm"], chains=8,
+        burn_in=10, steps=50) >>> list(grid.frame["sampler"]), grid.results["failed"]
+        (['gwg', 'rwm'], 0)
     """
 
     results: "dict[str, Any]"
@@ -44,7 +55,8 @@ class Ablation(Shown):
 
     @property
     def frame(self) -> "pandas.DataFrame":  # noqa: F821
-        """The cells as a pandas.DataFrame: model, sampler, settings, repeat, status and metrics."""
+        """The cells as a pandas.DataFrame: model, sampler, settings, repeat, status, error and
+        metrics."""
         import pandas
 
         return pandas.DataFrame([
@@ -54,8 +66,14 @@ class Ablation(Shown):
             for row in self.results["rows"]])
 
     def report(self, file: "str | os.PathLike") -> str:
-        """Writes the page of the grid, a single HTML file that needs no network. Returns its
-        name."""
+        """Writes the page of the grid, a single HTML file that needs no network.
+
+        Args:
+            file: the file to write, such as page.html.
+
+        Returns:
+            the file's name.
+        """
         _isinglass.report(self.directory, os.fspath(file))
         return os.fspath(file)
 
@@ -156,8 +174,8 @@ def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=N
     os.makedirs(directory, exist_ok=True)
     with contextlib.ExitStack() as stack:
         if grid is not None:
-            is_file = isinstance(grid, os.PathLike) or os.path.isfile(grid)
-            values["grid" if is_file else "preset"] = grid
+            values["grid" if isinstance(grid, os.PathLike) or os.path.isfile(
+                grid) else "preset"] = grid
         else:
             if not targets or not samplers:
                 raise _isinglass.Error("either targets={label: target} and samplers=[…] or a grid "
@@ -194,21 +212,39 @@ ablate.__signature__ = inspect.Signature(
     return_annotation="Ablation")
 ablate.__doc__ = f"""Runs a grid of targets × samplers × settings, and measures every cell.
 
+A cell that fails, for example by an energy that is not finite, has its error in the column `error`
+of frame.
+
+Args:
     grid: the name of a published experiment's grid, or a TOML file; given in place of targets and
         samplers.
     targets: a dictionary of targets by their labels.
     samplers: names, samplers made by sampler(), or dictionaries of a sampler and its options, in
         which a list of values is swept: {{"sampler": "pafs", "radius": [3, 5, 8]}}.
+    title: the title of the page (default: Samplers).
     claims: the statements to judge, as in a grid file's [[claims]].
     out: a directory in which finished cells are kept, so that the same call continues the grid.
         Without it only the result is kept.
-    title: the title of the page (default: Samplers).
     device: the device of a grid by name or file (default: cpu); targets have their own.
     options: sampling options for all cells: steps, burn_in, chains, thin, …, as sample() takes
         them.
 {options_text("ablate", _LEFT_OUT)}
 
-Returns an Ablation (with several ranks: to rank 0, and None to the others). A cell that fails, for
-example by an energy that is not finite, has its error in frame.error. Exceptions of a target's
-callable are passed on unchanged, and Ctrl-C raises KeyboardInterrupt; finished cells stay in `out`.
+Returns:
+    the rows and verdicts. With several ranks rank 0 gets them, and the others None.
+
+Raises:
+    Error: if an option is unknown, not allowed or would have no effect, or if the grid cannot be
+        read.
+    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the name
+        of the directory as its attribute `directory`; finished cells stay in `out`.
+
+Example:
+    >>> import isinglass as ig
+    >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+    >>> samplers = ["gwg", {{"sampler": "pafs", "radius": [2, 4]}}]
+    >>> grid = ig.ablate(targets={{"grid": target}}, samplers=samplers, chains=8, burn_in=10,
+    ...                  steps=50)
+    >>> list(grid.frame["sampler"])
+    ['gwg', 'pafs', 'pafs']
 """

@@ -26,16 +26,42 @@ _LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "
 
 
 class Evaluation(Shown):
-    """The results of an evaluation, with an attribute for every entry of ais.json, such as log_z,
-    log_z_se and weight_ess.
+    """The results of an evaluation, with an attribute for every entry of ais.json.
 
-    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; for a data set with
-        splits a dictionary of these by split.
-    verdict: a sentence that states how far the estimates can be trusted.
-    x, log_weights: the chains at the end, and for annealing the logarithms of their weights,
-        float64 [chains].
-    values: all entries, a dictionary.
-    interrupted: True if the evaluation ended early; it then has no values.
+    Estimates and energies are in nats. A data set with splits has a dictionary of likelihoods by
+    split.
+
+    Entries:
+        log_z: the forward estimate of log Z, which is too low on average.
+        log_z_se: its bootstrap standard error; only with annealing.
+        weight_ess: the effective sample size of its weights, at most the number of chains; only
+            with annealing.
+        log_z_upper: the reverse estimate, which is too high on average; with reverse=True or
+            tempering.
+        log_z_bidirectional: the estimate from both directions; with reverse=True or tempering.
+        verdict: closed if both directions agree, else open; `reason` says why.
+        log_likelihood: the mean log π of the images, a dictionary {forward, reverse,
+            bidirectional}; None for a direction that was not annealed.
+        bits_per_dim: the likelihood to quote, in bits per pixel.
+
+    Attributes:
+        values: all entries, a dictionary.
+        x: the chains at the end [chains, sites]; None if there are none.
+        log_weights: for annealing the logarithms of the weights of the chains, float64 [chains];
+            else None.
+        steps_done: the number of steps that were made.
+        steps_total: the number of steps of the whole evaluation.
+        interrupted: True if the evaluation ended early; it then has no values.
+
+    Raises:
+        AttributeError: if an entry is asked for that the evaluation does not have.
+
+    Example:
+        >>> import torch, isinglass as ig
+        >>> target = ig.models.bernoulli(theta=torch.zeros(10))
+        >>> found = ig.evaluate(target, sampler="gwg", chains=20, steps=50)
+        >>> round(found.log_z, 4), found.log_weights.shape
+        (6.9315, torch.Size([20]))
     """
 
     values: "dict[str, Any]"
@@ -124,11 +150,7 @@ evaluate.__signature__ = inspect.Signature(
 evaluate.__doc__ = f"""\
 Estimates log Z of a target by annealing or tempering, and the likelihood of images.
 
-    >>> import torch, isinglass as ig
-    >>> target = ig.models.bernoulli(theta=torch.zeros(10))
-    >>> round(ig.evaluate(target, sampler="gwg", chains=20, steps=50).log_z, 4)  # 10 log 2
-    6.9315
-
+Args:
     target: a target with binary sites; without images also one with categorical sites.
     images: images as train() takes them, except that a tensor is not split; a dictionary of splits
         (train, validation, test); the name or file of a data set; or None to estimate only log Z.
@@ -139,6 +161,19 @@ Estimates log Z of a target by annealing or tempering, and the likelihood of ima
     out: a directory for a checkpoint, from which the same call continues.
 {options_text("evaluate", _LEFT_OUT)}
 
-Returns an Evaluation. Ctrl-C raises KeyboardInterrupt after the current step, with the evaluation
-so far as its attribute `evaluation`.
+Returns:
+    the estimates, in nats, and their standard errors.
+
+Raises:
+    Error: if an option is unknown, not allowed or would have no effect, or if `out` holds an
+        evaluation of another target.
+    NumericalError: if the energy of an image is not finite.
+    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the
+        evaluation so far as its attribute `evaluation`.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> target = ig.models.bernoulli(theta=torch.zeros(10))
+    >>> round(ig.evaluate(target, sampler="gwg", chains=20, steps=50).log_z, 4)  # 10 log 2
+    6.9315
 """

@@ -25,20 +25,35 @@ _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "c
 class Run(Shown):
     """The draws of a run and their diagnostics.
 
-    samples: [draws, chains, sites]; None if they were not kept.
-    energy: U of the draws, float64 [draws, chains].
-    statistic: the statistic for which ESS is computed, float64 [draws, chains].
-    acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None
-        unless moves=True.
-    summary: a dictionary with the contents of the program's summary.json. For a callable whose
-        energies differ between calls, or depend on the other states of a batch, `exact` is False
-        and `inexact` says why.
-    options: the options with all defaults.
-    learned: tensors that the sampler learned in burn-in, by name.
-    rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
-        [scans, rungs].
-    solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
-    interrupted: True if the run ended early.
+    A draw is the state of all chains after every `thin` steps that follow burn-in.
+
+    Attributes:
+        samples: the draws [draws, chains, sites]: uint8, float32 for continuous states, int64 for
+            permutations; None if they were not kept.
+        energy: U of the draws in nats, float64 [draws, chains].
+        statistic: the statistic for which ESS is computed, float64 [draws, chains].
+        acceptance: the mean acceptance probability of the steps that led to each draw, float64
+            [draws, chains]; None unless moves=True.
+        hops: the mean number of sites that a step changed, over the steps that led to each draw,
+            float64 [draws, chains]; None unless moves=True.
+        summary: a dictionary with the contents of the program's summary.json. For a callable whose
+            energies differ between calls, or depend on the other states of a batch, `exact` is
+            False and `inexact` says why.
+        options: the options with all defaults.
+        learned: tensors that the sampler learned in burn-in, by name.
+        rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
+            [scans, rungs]; None without.
+        solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
+        interrupted: True if the run ended early.
+
+    Example:
+        >>> import isinglass as ig
+        >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+        >>> run = ig.sample(target, "gwg", chains=8, burn_in=50, steps=200, thin=4, seed=1)
+        >>> run.samples.shape, run.samples.dtype
+        (torch.Size([50, 8, 16]), torch.uint8)
+        >>> sorted(run.summary["rhats"]), run.summary["exact"]
+        (['energy', 'hamming', 'sum'], True)
     """
 
     samples: "torch.Tensor | Any"
@@ -55,18 +70,24 @@ class Run(Shown):
 
     def __init__(self, made, interrupted=False):
         self.summary = made["summary"]
-        self.samples, self.energy = made["samples"], made["energy"]
-        self.statistic = made["statistic"]
+        self.samples, self.energy, self.statistic = (made["samples"], made["energy"],
+                                                     made["statistic"])
         self.acceptance, self.hops = made["acceptance"], made["hops"]
-        self.options, self.learned = made["options"], made["learned"]
-        self.solution = made["solution"]
+        self.options, self.learned, self.solution = (made["options"], made["learned"],
+                                                     made["solution"])
         self.rungs = made["rungs"]
         self.interrupted = interrupted
 
     def to_arviz(self) -> "arviz.InferenceData | xarray.DataTree":  # noqa: F821
         """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy.
-        This is an xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier
-        versions."""
+
+        Returns:
+            an xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier
+            versions.
+
+        Raises:
+            ImportError: if ArviZ is not installed.
+        """
         import arviz
 
         def by_chain(tensor):
@@ -92,18 +113,21 @@ class Run(Shown):
         return data
 
     def save(self, directory: "str | os.PathLike", *, overwrite: bool = False) -> None:
-        """Writes samples.pt and summary.json, as the program does, to a directory, which is made if
-        it is missing.
+        """Writes samples.pt and summary.json, as the program does, to a directory.
 
-        A directory that holds a run is refused; with overwrite=True a run that was saved by this
-        method is replaced.
+        Args:
+            directory: the directory, which is made if it is missing.
+            overwrite: True to replace a run that was saved by this method.
+
+        Raises:
+            Error: if the directory already holds a run.
         """
-        saved = ("samples.pt", "summary.json")
-        others = ("config.toml", "metrics.jsonl", "ais.json", "results.json")
+        saved, others = (("samples.pt", "summary.json"),
+                         ("config.toml", "metrics.jsonl", "ais.json", "results.json"))
         for name in others if overwrite else others + saved:
             if os.path.exists(os.path.join(directory, name)):
                 advice = ("another directory" if name in others
-                          else "another directory, or overwrite=True")
+                          else ("another directory, or overwrite=True"))
                 raise _isinglass.Error(f"{os.fspath(directory)} already holds {name} of a "
                                        f"run; give {advice}")
         os.makedirs(directory, exist_ok=True)
@@ -195,19 +219,28 @@ sample.__signature__ = inspect.Signature(
 sample.__doc__ = f"""\
 Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
 
+Args:
+    target: the target to sample from.
+    sampler: a sampler's name, or one made by sampler(), whose seed is used if seed= is not given.
+    init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
+    data: for init="data": images, as train() takes them, or the name of a data set.
+    moves: True to keep acceptance and hops (the number of sites that changed) of every draw.
+{options_text("sample", _LEFT_OUT)}
+
+Returns:
+    the draws, their energies and diagnostics. With several ranks rank 0 gets them, and the others
+    None.
+
+Raises:
+    Error: if an option is unknown, not allowed or would have no effect, or if the energy or the
+        gradient is not finite at a start.
+    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the draws
+        so far as its attribute `run`.
+
+Example:
     >>> import isinglass as ig
     >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
     >>> run = ig.sample(target, "pafs", radius=3, chains=8, burn_in=20, steps=100, thin=10, seed=1)
     >>> run.samples.shape, run.energy.shape
     (torch.Size([10, 8, 16]), torch.Size([10, 8]))
-
-    target: the target to sample from.
-    sampler: a sampler's name, or one made by sampler(), whose seed is used if seed= is not given.
-    init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
-    data: for init="data": images, as train() takes them, or the name of a data set.
-    moves: also keep acceptance and hops (the number of sites that changed) of every draw.
-{options_text("sample", _LEFT_OUT)}
-
-Returns a Run (with several ranks: to rank 0, and None to the others). Ctrl-C raises
-KeyboardInterrupt after the current step, with the draws so far as its attribute `run`.
 """

@@ -26,17 +26,28 @@ _OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", 
 
 
 class Fit(Shown):
-    """A trained model.
+    """A trained model, with the numbers of every iteration.
 
-    target: the target that was given. For a model by name, a target with its averaged parameters;
-        None for a classifier, which needs the name of a class: use load.
-    parameters: the averaged parameters (exponential moving average), a state dict.
-    iteration: the number of the last iteration.
-    metrics: a list with a dictionary of numbers for every iteration of this call.
-    options: the options with all defaults.
-    out: the run's directory; None if it was not kept.
-    interrupted: True if training ended early.
-    recoveries: how often training diverged and went back to a checkpoint.
+    Attributes:
+        target: the target that was given. For a model by name, a target with its averaged
+            parameters; None for a classifier, which needs the name of a class: use load.
+        parameters: the averaged parameters (exponential moving average), a state dict.
+        iteration: the number of the last iteration.
+        metrics: a list with a dictionary of numbers for every iteration of this call; energies are
+            in nats.
+        options: the options with all defaults.
+        out: the run's directory; None if it was not kept.
+        interrupted: True if training ended early.
+        recoveries: how often training diverged and went back to a checkpoint.
+
+    Example:
+        >>> import torch, isinglass as ig
+        >>> data = (torch.rand(200, 8) < 0.3).to(torch.uint8)
+        >>> module = torch.nn.Sequential(torch.nn.Linear(8, 1), torch.nn.Flatten(0))
+        >>> fit = ig.train(module, data, iters=3, steps_per_iter=2, buffer=50, batch=20, warmup=0)
+        >>> fit.iteration, list(fit.parameters)
+        (3, ['0.weight', '0.bias'])
+        >>> fit.load_into(module)  # the averaged parameters
     """
 
     target: _isinglass.Target
@@ -55,9 +66,15 @@ class Fit(Shown):
         self.interrupted, self.recoveries = made["interrupted"], made["recoveries"]
 
     def load_into(self, module: "torch.nn.Module") -> None:
-        """Loads the averaged parameters into a module. It is the module that was trained, the
-        module inside it, or a wrapper of it, such as torch.compile, DataParallel or Sequential,
-        which prefix the names of parameters."""
+        """Loads the averaged parameters into a module.
+
+        Args:
+            module: the module that was trained, the module inside it, or a wrapper of it, such as
+                torch.compile, DataParallel or Sequential, which prefix the names of parameters.
+
+        Raises:
+            Error: if the names of the module's parameters are others.
+        """
         own, ours = set(module.state_dict()), set(self.parameters)
         for theirs, mine in itertools.product(("", *_prefixes(own)), ("", *_prefixes(ours))):
             named = {theirs + name.removeprefix(mine): value
@@ -175,6 +192,7 @@ train.__signature__ = inspect.Signature(
 train.__doc__ = f"""\
 Trains a model on images or points, as `isinglass train` does, with the same bits for the same seed.
 
+Args:
     model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a
         model of the registry (resnet, mlp, rbm, ising), which starts from new parameters.
     data: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W]. Values are 0 and 1 of
@@ -192,6 +210,23 @@ Trains a model on images or points, as `isinglass train` does, with the same bit
     device: the device of a model by name (default: cpu); a target has its own.
 {options_text("train", _LEFT_OUT)}
 
-Returns a Fit. Ctrl-C saves a checkpoint and raises KeyboardInterrupt after the current iteration,
-with the fit so far as its attribute `fit`; if `out` was given, the same call continues the run.
+Returns:
+    the averaged parameters, and the numbers of every iteration.
+
+Raises:
+    Error: if an option is unknown, not allowed or would have no effect, or if the data cannot be
+        read.
+    NumericalError: if training diverges, and `recover` returns to a checkpoint have not helped.
+    KeyboardInterrupt: after the current iteration of a call that Ctrl-C has interrupted, with the
+        fit so far as its attribute `fit`. A checkpoint is saved, so that with `out` the same call
+        continues the run.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> data = (torch.rand(200, 8) < 0.3).to(torch.uint8)
+    >>> module = torch.nn.Sequential(torch.nn.Linear(8, 1), torch.nn.Flatten(0))
+    >>> fit = ig.train(module, data, sampler="pafs", radius=2, iters=3, steps_per_iter=2,
+    ...                buffer=50, batch=20, warmup=0)
+    >>> fit.iteration, fit.interrupted
+    (3, False)
 """
