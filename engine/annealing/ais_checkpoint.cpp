@@ -70,7 +70,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   put(dict, "leg", static_cast<int64_t>(run_index_));
   put(dict, "k", k_);
   put(dict, "steps_done", steps_done_);
-  put(dict, "settled", settled_);
+  put(dict, "settled", converged_);
   put(dict, "evaluations", result_.energy_evaluations);
   put(dict, "pilot_beta", tensor_of(pilot_.beta));
   put(dict, "pilot_variance", tensor_of(pilot_.variance));
@@ -108,7 +108,7 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   require(run_index_ < runs_.size() && k_ >= 0 && k_ <= current_run().temperatures,
           "{} is at a step that this run does not have", kWhat);
   steps_done_ = entries.integer("steps_done");
-  settled_ = entries.flag("settled");
+  converged_ = entries.flag("settled");
   result_ = {};
   result_.energy_evaluations = entries.integer("evaluations");
   pilot_ = {numbers(entries.tensor("pilot_beta")), numbers(entries.tensor("pilot_variance"))};
