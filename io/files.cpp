@@ -1,4 +1,4 @@
-// Implements atomic writing with locked temporary files, and reading with decompression.
+// Implements atomic writing, the list of unfinished files, and reading with decompression.
 #include "io/files.h"
 
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "io/error.h"
+#include "io/part_file.h"
 
 namespace isinglass {
 namespace {
@@ -24,36 +25,6 @@ namespace fs = std::filesystem;
 
 std::string system_reason() {
   return std::generic_category().message(errno);
-}
-
-bool same_file(int descriptor, const fs::path& path) {
-  struct stat opened, named;
-  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
-// Opens, locks and empties the part. On a file system without locks (some network file systems) it
-// skips the lock.
-int open_part(const fs::path& file, const fs::path& part) {
-  for (;;) {
-    const int descriptor = open(part.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    require(descriptor >= 0, "cannot write {}: {}", file.string(), system_reason());
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      close(descriptor);
-      fail("cannot write {}: another process is writing it", file.string());
-    }
-    // Another process may have renamed the part between the open and the lock.
-    if (same_file(descriptor, part) && ftruncate(descriptor, 0) == 0) return descriptor;
-    close(descriptor);
-  }
-}
-
-// Flushes a directory, with which the rename reaches the disk. Not every file system can do this.
-void flush_folder(const fs::path& folder) {
-  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
 }
 
 // Lists the parts that are being written, in memory that a signal handler can read. Files beyond
@@ -146,9 +117,7 @@ class Inflater {
 }  // namespace
 
 AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)), part_(file_) {
-  std::error_code ignored;  // a path that cannot be examined cannot be opened either
-  require(file_.has_filename() && !fs::is_directory(file_, ignored),
-          "cannot write {}: it is a directory, not a file", file_.string());
+  require_no_folder(file_);
   part_ += ".part";
   // The part is listed before it exists, because a signal may arrive in between. A part that
   // already exists may belong to another process, and is only listed once it is locked.
@@ -156,6 +125,7 @@ AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)), part_(file_) {
   if (created) note_unfinished(part_);
   try {
     descriptor_ = open_part(file_, part_);
+    empty_part(descriptor_, file_);
   } catch (const Error&) {
     if (created) forget_unfinished(part_);
     throw;
@@ -171,21 +141,14 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    require(written >= 0, "cannot write {}: {}", file_.string(), system_reason());
-    bytes.remove_prefix(written);
-  }
+  write_part(descriptor_, file_, bytes);
 }
 
 void AtomicFile::commit() {
-  require(fsync(descriptor_) == 0 && rename(part_.c_str(), file_.c_str()) == 0,
-          "cannot write {}: {}", file_.string(), system_reason());
+  name_part(descriptor_, part_, file_);
   forget_unfinished(part_);
   close(descriptor_);
   descriptor_ = -1;
-  flush_folder(file_.parent_path());
 }
 
 bool FolderLock::take(const fs::path& folder) {

@@ -108,7 +108,7 @@ bundle=$scratch/$name
 cmake --install "$build" --prefix "$bundle" --component bundle --strip > /dev/null
 copy_libraries "$bundle"
 check_files "$bundle"
-mkdir -p "$bundle"/{bin,scripts/gpu,tests/io/pt,tests/models,tests/engine/data,tests/ranks}
+mkdir -p "$bundle"/{bin,scripts/gpu,tests/io/pt,tests/models,tests/engine/data,tests/ranks,tests/support}
 install -m 755 "$root"/scripts/{launch.sh,gpu-check.sh} "$bundle/scripts/"
 install -m 644 "$root"/scripts/common.sh "$bundle/scripts/"
 install -m 644 "$root"/scripts/gpu/{measure.py,steps.tsv,predictions.json} "$bundle/scripts/gpu/"
@@ -119,6 +119,7 @@ cp "$root"/tests/io/pt/pt_python.py "$bundle/tests/io/pt/"
 cp -r "$root"/tests/models/golden "$bundle/tests/models/"
 cp "$root"/tests/engine/data/*.pt "$bundle/tests/engine/data/"
 cp "$root"/tests/ranks/{job,gpu_test}.py "$bundle/tests/ranks/"
+cp "$root"/tests/support/faulty_server.py "$bundle/tests/support/"
 for program in "$bundle"/libexec/*; do
   ln -s ../scripts/launch.sh "$bundle/bin/$(basename "$program")"
 done

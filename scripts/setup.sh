@@ -20,8 +20,9 @@ test_packages=(arviz==0.23.4 h5netcdf pytest==9.2.0 nbclient==0.11.0 ipykernel==
   scikit-build-core==1.1.2 mypy==2.4.1 nvidia-cuda-cuobjdump==13.2.78 nvidia-cuda-nvdisasm==13.2.78)
 default_cuda=13.0.2  # the toolkit that the default LibTorch is built with
 
-# Lists the packages that the build needs, each with a command or a header that it contains.
-tools=(g++:g++ cmake:cmake ninja-build:ninja)
+# Lists the packages that the build and the program need, each with a command or a header that it
+# contains. The program downloads data sets with curl.
+tools=(g++:g++ cmake:cmake ninja-build:ninja curl:curl)
 libraries=(
   zlib1g-dev:zlib.h nettle-dev:nettle/sha2.h libpng-dev:png.h libfmt-dev:fmt/core.h
   libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h libhwy-dev:hwy/highway.h

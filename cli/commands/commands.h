@@ -15,6 +15,7 @@ Command energy_command();
 Command ablate_command();
 Command bench_command();
 Command inspect_command();
+Command data_command();
 Command report_command();
 
 // Returns all subcommands, in the order of --help.

@@ -286,7 +286,7 @@ Command inspect_command() {
                        .stored = false,
                        .topic = Topic::kOutput}},
           .run = run_inspect,
-          .positional = "file"};
+          .positional = {"file"}};
 }
 
 }  // namespace isinglass

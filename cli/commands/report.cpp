@@ -42,7 +42,7 @@ Command report_command() {
                        .stored = false,
                        .topic = Topic::kOutput}},
           .run = run_report,
-          .positional = "directory"};
+          .positional = {"directory"}};
 }
 
 }  // namespace isinglass

@@ -92,13 +92,21 @@ Option as_read_by(Option option, const SamplerEntry* sampler) {
   return option;
 }
 
+// Returns the bare arguments of a command, such as "FILE ".
+std::string bare_arguments(const Command& command) {
+  std::string text;
+  for (const std::string& name : command.positional) {
+    text += find_option(command.options, name)->unit + " ";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string help_text(const Command& command, const std::vector<std::string>& arguments) {
   const SamplerEntry* sampler = named_sampler(arguments);
-  std::string text =
-      fmt::format("usage: isinglass {} {}[--flag value]...\n{}\n", command.name,
-                  command.positional.empty() ? "" : "FILE ", wrap(command.summary, 100, 0));
+  std::string text = fmt::format("usage: isinglass {} {}[--flag value]...\n{}\n", command.name,
+                                 bare_arguments(command), wrap(command.summary, 100, 0));
   for (const auto& [topic, title] : kTopics) {
     std::string lines;
     for (const Option& option : command.options) {

@@ -23,8 +23,11 @@ struct Command {
   std::string summary;
   OptionTable options = {};
   std::string (*run)(const Options&) = nullptr;  // returns the text for stdout
-  std::string positional = "";                   // the option that a bare argument sets
-  bool by_ranks = false;                         // several processes may run it together
+  // The options that bare arguments set, in this order. If `several` is true, the last one takes
+  // all that remain, joined by commas.
+  std::vector<std::string> positional = {};
+  bool several = false;
+  bool by_ranks = false;  // several processes may run it together
 };
 
 // The values of one command line.

@@ -74,6 +74,10 @@ std::string without_no(const Command& command, const std::string& argument) {
   return argument;
 }
 
+bool takes_several(const Command& command, const std::string& name) {
+  return command.several && command.positional.back() == name;
+}
+
 OptionValues read_command_line(const Command& command, std::vector<std::string> arguments) {
   for (std::string& argument : arguments) argument = without_no(command, argument);
   for (const std::string& argument : arguments) {  // cxxopts would take -steps for -s -t -e -p -s
@@ -83,6 +87,10 @@ OptionValues read_command_line(const Command& command, std::vector<std::string> 
   cxxopts::Options parser("isinglass " + command.name);
   parser.allow_unrecognised_options();
   for (const Option& option : command.options) {
+    if (takes_several(command, option.name)) {
+      parser.add_options()(option.name, option.help, cxxopts::value<std::vector<std::string>>());
+      continue;
+    }
     auto value = cxxopts::value<std::string>();
     if (option.type == ValueType::kSwitch) value->implicit_value("true");
     parser.add_options()(option.name, option.help, value);
@@ -103,11 +111,15 @@ OptionValues read_command_line(const Command& command, std::vector<std::string> 
   }
   require(result.unmatched().empty(), "unexpected argument '{}'; {} takes {}",
           result.unmatched().empty() ? "" : result.unmatched().front(), command.name,
-          command.positional.empty() ? "flags only" : "one file");
+          command.positional.empty() ? "flags only" : "one bare argument");
   OptionValues values;
   for (const auto& argument : result.arguments()) {
     const Option& option = known_option(command, argument.key(), "unknown flag " + argument.key());
-    const bool fresh = values.emplace(option.name, parse_value(option, argument.value())).second;
+    const auto [value, fresh] = values.emplace(option.name, parse_value(option, argument.value()));
+    if (!fresh && takes_several(command, option.name)) {
+      std::get<std::string>(value->second) += "," + argument.value();
+      continue;
+    }
     require(fresh, "--{} is given twice", option.name);
   }
   return values;

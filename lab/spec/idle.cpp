@@ -55,6 +55,9 @@ const std::vector<Idle>& table() {
   const auto trains = [](const char* model) {
     return [model](const OptionValues& values) { return trained_model(values) == model; };
   };
+  const auto fetches = [](const OptionValues& values) {
+    return text_in(values, "action") == "fetch";
+  };
   const auto reads_data = [](const OptionValues& values) {
     return text_in(values, "init") == "data" || values.contains("instance");
   };
@@ -66,6 +69,8 @@ const std::vector<Idle>& table() {
       {"train", "channels", trains("resnet"), "applies to a resnet, but `model` is another one"},
       {"train", "hidden", trains("rbm"), "applies to an rbm, but `model` is another one"},
       {"train", "data-dir", has("dataset"), "is the folder of `dataset`, which is not given"},
+      {"data", "mirror", fetches, "is where `action` fetch looks first"},
+      {"data", "patience", fetches, "is a time limit of `action` fetch"},
       {"sample", "dataset", reads_data,
        "applies to `init` data, or to an `instance` that is made of images"},
       {"sample", "levels", has("dataset"),

@@ -129,7 +129,8 @@ build/isinglass report runs/parity
   preset runs in full.
 - `--until-converged SECONDS` runs a setting again, each time twice as long, until R-hat is at most
   1.05.
-- `--data-dir DIR` names the folder of the [image files](../howto/data-sets.md) that a preset reads.
+- `--data-dir DIR` names the folder of the [image files](../howto/data-sets.md) that a preset reads;
+  `isinglass data fetch NAME` downloads them.
 - `--resume runs/PRESET` continues a grid that was stopped.
 
 ## How to read the tables

@@ -112,7 +112,7 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
       "x",
       "nb moves up to 2R - 1 distinct sites, but the model has 12");
   refused("train --dataset freyfaces --data-dir nowhere --iters 2 --out x",
-          "nowhere/freyfaces/freyfaces-images-idx3-ubyte (or the same with .gz) is missing");
+          "nowhere/freyfaces/freyfaces.pkl (or the same with .gz) is missing");
   refused("train --dataset images.pt --levels 2 --iters 2 --out x",
           "holds whole numbers from 0 to 2");
   succeeds(training("--model resnet --channels 4 --iters 1 --out categorical"));

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 SHIM = Path(__file__).with_name("docs_shim.py")
-NEEDS_DATA = re.compile(r"--dataset (static-mnist|mnist|caltech|omniglot\S*)")
+NEEDS_DATA = re.compile(r"--dataset (static-mnist|mnist|caltech|omniglot\S*)|isinglass data fetch")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PARSED = re.compile(r"^```sh parse\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -20,13 +20,15 @@ std::optional<fs::path> find_data_file(const fs::path& folder, const std::string
   return std::nullopt;
 }
 
-fs::path need_data_file(const fs::path& folder, const std::string& name,
-                        const std::string& origin) {
-  const std::optional<fs::path> file = find_data_file(folder, name);
-  require(file.has_value(),
-          "{} (or the same with .gz) is missing; it is a file of {} and must be put there",
-          (folder / name).string(), origin);
-  return *file;
+fs::path need_data_file(const fs::path& folder, const std::string& name, const std::string& origin,
+                        const std::string& published) {
+  if (const std::optional<fs::path> file = find_data_file(folder, name)) return *file;
+  const std::string remedy =
+      published.empty() ? " and must be put there"
+                        : fmt::format("; isinglass data fetch {} --data-dir {} downloads it",
+                                      published, folder.parent_path().string());
+  throw MissingFile(fmt::format("{} (or the same with .gz) is missing; it is a file of {}{}",
+                                (folder / name).string(), origin, remedy));
 }
 
 void require_images(const fs::path& file, const torch::Tensor& images, int64_t count,

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "io/error.h"
 #include "io/torch.h"
 #include "train/data/dataset.h"
+#include "train/data/publication.h"
 
 namespace isinglass {
 
@@ -26,6 +28,17 @@ struct DatasetEntry {
   // Returns the classes of the training images, int64 [N]; null if the set has none.
   std::function<torch::Tensor(const std::filesystem::path& data_dir)> labels = nullptr;
   bool points = false;  // only for models of continuous states
+  // These are shown by `isinglass data list`: number and size of the images of the three splits,
+  // their values, and the source.
+  std::string sizes = "", values = "", source = "";
+  std::optional<Publication> publication = std::nullopt;  // none if it cannot be downloaded
+  bool built_in = false;                                  // needs no file
+};
+
+// Reports a file of a data set that is not there.
+class MissingFile : public Error {
+ public:
+  using Error::Error;
 };
 
 // Returns the data sets of the sources that sets/list.inc names.
@@ -42,10 +55,11 @@ Dataset draw_target_states(const std::string& instance);
 std::optional<std::filesystem::path> find_data_file(const std::filesystem::path& folder,
                                                     const std::string& name);
 
-// Returns the same file. Throws Error, which names the missing file and `origin` (what it is and
-// who published it), if there is none.
+// Returns the same file. If there is none, throws MissingFile, which names the file, `origin` (what
+// it is and who published it) and the command that downloads the data set `published`; if that is
+// empty, nobody publishes the file.
 std::filesystem::path need_data_file(const std::filesystem::path& folder, const std::string& name,
-                                     const std::string& origin);
+                                     const std::string& origin, const std::string& published);
 
 // Throws Error unless images is [count, height, width] or [count, height·width].
 void require_images(const std::filesystem::path& file, const torch::Tensor& images, int64_t count,

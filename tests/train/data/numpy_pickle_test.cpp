@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "tests/support/data_files.h"
 #include "tests/support/scratch.h"
 #include "tests/train/data/numpy_files.h"
@@ -157,8 +159,7 @@ TEST(NumpyPickle, CallsNothing) {
 TEST(FreyFaces, WrongOrMissingFilesAreNamed) {
   const Scratch scratch;
   EXPECT_ERROR(load_dataset("freyfaces", scratch.folder()),
-               "freyfaces/freyfaces-images-idx3-ubyte (or the same with .gz) is missing");
-  EXPECT_ERROR(load_dataset("freyfaces", scratch.folder()), "derived from freyfaces.pkl");
+               "freyfaces/freyfaces.pkl (or the same with .gz) is missing");
   put_file(scratch / "freyfaces/freyfaces.pkl", numpy_pickle("I2\nI3\n", "abcdef"));
   EXPECT_ERROR(load_dataset("freyfaces", scratch.folder()),
                "freyfaces.pkl holds an array of 2x3; expected 1965 images of 28x20");
@@ -215,6 +216,14 @@ TEST(Histopathology, HasTheLevelsOfItsPublishedSplits) {
   EXPECT_TRUE(data.validation.equal(torch::full({2, 784}, 255, torch::kUInt8)));
   EXPECT_TRUE(data.test.equal(torch::zeros({1, 784}, torch::kUInt8)));
 
+  // The archive is read as it was published.
+  const std::filesystem::path folder = scratch / "archived/histopathology";
+  std::filesystem::create_directories(folder);
+  const std::string pack = "tar -C " + (scratch / "histopathology").string() + " -czf " +
+                           (folder / "histopathology.pkl.tar.gz").string() + " histopathology.pkl";
+  ASSERT_EQ(std::system(pack.c_str()), 0);
+  EXPECT_EQ(data_sha256(load_dataset("histopathology", scratch / "archived")), data_sha256(data));
+
   put(validation + test);
   EXPECT_ERROR(load_dataset("histopathology", scratch.folder()),
                "histopathology.pkl holds test, validation; expected training, validation, test");
@@ -226,7 +235,7 @@ TEST(Histopathology, HasTheLevelsOfItsPublishedSplits) {
   put(entry("training", "](" + pickled_array({28, 28}, 1) + pickled_array({28, 27}, 1) + "e"));
   EXPECT_ERROR(load_dataset("histopathology", scratch.folder()), "differ in shape or type");
   EXPECT_ERROR(load_dataset("histopathology", scratch / "nowhere"),
-               "histopathology/histopathology.pkl (or the same with .gz) is missing");
+               "histopathology/histopathology.pkl.tar (or the same with .gz) is missing");
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ void check_header(const fs::path& file, std::string_view content) {
 // never read in part. `visit` is called with the numeric arrays, whose values are valid only during
 // the call.
 void for_each_array(const fs::path& file, const std::function<void(const Matrix&)>& visit) {
-  const std::string content = read_file(file);
+  const std::string content = read_maybe_gzip(file, kLargestDataFile);
   check_header(file, content);
   ElementReader elements(file, std::string_view(content).substr(kHeaderBytes));
   while (!elements.done()) {

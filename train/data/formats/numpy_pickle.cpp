@@ -217,7 +217,7 @@ std::map<std::string, torch::Tensor> read_numpy_dictionary(const fs::path& file)
 
 std::vector<DataFormat> numpy_pickle_formats() {
   const auto recognises = [](const fs::path& file, const std::string&) {
-    return is_named(file, ".pkl") || is_named(file, ".pickle");
+    return is_named(file, ".pkl") || is_named(file, ".pickle") || is_named(file, ".pkl.tar");
   };
   return {{"NumPy pickle", recognises, nullptr, describe_numpy_pickle, read_pickled_arrays}};
 }

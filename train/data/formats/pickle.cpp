@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "io/files.h"
+#include "train/data/formats/tar.h"
 #include "train/data/readers.h"
 
 namespace isinglass {
@@ -304,7 +305,7 @@ class Pickle::Machine {
 Pickle::Pickle(const std::filesystem::path& file, std::string content,
                std::vector<std::string> names)
     : file_(file.string()), content_(std::move(content)), names_(std::move(names)) {
-  const std::string bytes = read_maybe_gzip(file, kLargestDataFile);
+  const std::string bytes = content_of_tar(file, read_maybe_gzip(file, kLargestDataFile));
   size_ = bytes.size();
   value_ = Machine(*this, bytes).run();
 }

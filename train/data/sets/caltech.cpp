@@ -13,6 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kSide = 28;
+constexpr const char* kName = "caltech";  // of the set and of its folder
 constexpr const char* kPublished = "caltech101_silhouettes_28_split1.mat";
 
 struct Split {
@@ -24,6 +25,10 @@ struct Split {
 constexpr Split kTrain = {"train_data", "train", 4100, 0.448945},
                 kValidation = {"val_data", "val", 2264, 0.464041},
                 kTest = {"test_data", "test", 2307, 0.460985};
+
+std::string derived_name(const Split& split) {
+  return fmt::format("caltech28-split1-{}-images-idx3-ubyte", split.file);
+}
 
 void require_published(const fs::path& file, const torch::Tensor& pixels, const Split& split) {
   isinglass::require_published(file, pixels, 1, split.mean,
@@ -48,10 +53,8 @@ torch::Tensor read_split1(const fs::path& file, const Split& split) {
 
 torch::Tensor read_derived(const fs::path& folder, const Split& split) {
   const fs::path file = need_data_file(
-      folder, fmt::format("caltech28-split1-{}-images-idx3-ubyte", split.file),
-      fmt::format("the set derived from {} of the Caltech 101 Silhouettes by Marlin, Swersky, Chen "
-                  "and de Freitas (people.cs.umass.edu/~marlin/data.shtml), which serves as well",
-                  kPublished));
+      folder, derived_name(split),
+      fmt::format("the set derived from {}, which serves as well", kPublished), kName);
   const torch::Tensor images = read_idx(file);
   require_images(file, images, split.count, kSide, kSide);
   require_binary(file, images);
@@ -60,9 +63,14 @@ torch::Tensor read_derived(const fs::path& folder, const Split& split) {
 }
 
 Dataset read_caltech(const fs::path& data_dir) {
-  const fs::path folder = data_dir / "caltech", published = folder / kPublished;
+  const fs::path folder = data_dir / kName;
   Dataset data;
-  if (fs::exists(fs::status(published))) {
+  if (!find_data_file(folder, derived_name(kTrain)) || find_data_file(folder, kPublished)) {
+    const fs::path published =
+        need_data_file(folder, kPublished,
+                       "the Caltech 101 Silhouettes by Marlin, Swersky, Chen and de Freitas "
+                       "(people.cs.umass.edu/~marlin/data.shtml)",
+                       kName);
     data.train = read_split1(published, kTrain);
     data.validation = read_split1(published, kValidation);
     data.test = read_split1(published, kTest);
@@ -79,7 +87,20 @@ Dataset read_caltech(const fs::path& data_dir) {
 }  // namespace
 
 std::vector<DatasetEntry> caltech_datasets() {
-  return {{"caltech", read_caltech}};
+  const Publication publication = {
+      .folder = kName,
+      .files = {{kPublished, "eb6735e8d84b1850fabc5590124aab1755e90c9fd28123585324398405e1e42a"}},
+      .addresses = {"https://people.cs.umass.edu/~marlin/data/",
+                    "http://people.cs.umass.edu/~marlin/data/"},
+      .terms =
+          "no licence is stated (the photographs' is CC BY 4.0); cite Marlin, Swersky, Chen and "
+          "de Freitas 2010 (AISTATS)"};
+  return {{.name = kName,
+           .read = read_caltech,
+           .sizes = "4100 / 2264 / 2307 of 28x28",
+           .values = "binary",
+           .source = "Marlin, Swersky, Chen and de Freitas 2010",
+           .publication = publication}};
 }
 
 }  // namespace isinglass

@@ -13,19 +13,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kFrames = 1965, kValidation = 200, kTest = 200, kHeight = 28, kWidth = 20;
-constexpr const char* kPublished = "freyfaces.pkl";
+constexpr const char* kName = "freyfaces";  // of the set and of its folder
+constexpr const char *kPublished = "freyfaces.pkl", *kDerived = "freyfaces-images-idx3-ubyte";
 
 Dataset read_freyfaces(const fs::path& data_dir) {
-  const fs::path folder = data_dir / "freyfaces", published = folder / kPublished;
-  const bool pickled = fs::exists(fs::status(published));
+  const fs::path folder = data_dir / kName;
+  const bool pickled = find_data_file(folder, kPublished) || !find_data_file(folder, kDerived);
   const fs::path file =
-      pickled
-          ? published
-          : need_data_file(folder, "freyfaces-images-idx3-ubyte",
-                           fmt::format("the Frey Faces of Roweis and Frey, derived from {} as "
-                                       "Tomczak and Welling distribute it "
-                                       "(github.com/jmtomczak/vae_vampprior), which serves as well",
-                                       kPublished));
+      need_data_file(folder, pickled ? kPublished : kDerived,
+                     "the Frey Faces of Roweis and Frey, as Tomczak and Welling distribute them "
+                     "(github.com/jmtomczak/vae_vampprior)",
+                     kName);
   const torch::Tensor frames = pickled ? read_numpy_pickle(file) : read_idx(file);
   require_images(file, frames, kFrames, kHeight, kWidth);
   require_published(file, frames, 255, 0.605729, "the Frey Faces");
@@ -45,7 +43,20 @@ Dataset read_freyfaces(const fs::path& data_dir) {
 }  // namespace
 
 std::vector<DatasetEntry> freyfaces_datasets() {
-  return {{"freyfaces", read_freyfaces}};
+  const Publication publication = {
+      .folder = kName,
+      .files = {{kPublished, "3b69410c6a5fd6e03f09012905168be3712373a094a776f7e58fcd0670d2138a"}},
+      .addresses = {"https://raw.githubusercontent.com/jmtomczak/vae_vampprior/master/datasets/"
+                    "Freyfaces/",
+                    "https://raw.githubusercontent.com/riannevdberg/sylvester-flows/master/data/"
+                    "Freyfaces/"},
+      .terms = "no licence is stated; cite Roweis, Saul and Hinton 2002 (NIPS)"};
+  return {{.name = kName,
+           .read = read_freyfaces,
+           .sizes = "1565 / 200 / 200 of 28x20",
+           .values = "256 categories",
+           .source = "Roweis and Frey; Roweis, Saul and Hinton 2002",
+           .publication = publication}};
 }
 
 }  // namespace isinglass

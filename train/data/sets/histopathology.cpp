@@ -1,6 +1,7 @@
 // Histopathology (Tomczak & Welling 2016, arXiv 1611.09630): 28x28 grey patches of stained tissue,
-// already split, with real values from 0 to 1. The states are the 256 levels floor(256 v) of values
-// v clipped to [1/512, 1 - 1/512], as in the papers of the samplers.
+// already split, with real values from 0 to 1. The pickle is published in a tar archive; it is read
+// from there or unpacked. The states are the 256 levels floor(256 v) of values v clipped to [1/512,
+// 1 - 1/512], as in the papers of the samplers.
 #include <fmt/ranges.h>
 
 #include <ranges>
@@ -14,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kName = "histopathology";  // of the set and of its folder
+constexpr const char *kArchive = "histopathology.pkl.tar", *kUnpacked = "histopathology.pkl";
 constexpr int64_t kSide = 28, kLevels = 256;
 constexpr double kClip = 1.0 / 512;
 constexpr double kRounding = 1e-5;  // rounding of grey levels that were computed from colours
@@ -34,10 +37,12 @@ torch::Tensor read_split(const fs::path& file, const std::map<std::string, torch
 }
 
 Dataset read_histopathology(const fs::path& data_dir) {
-  const fs::path file =
-      need_data_file(data_dir / "histopathology", "histopathology.pkl",
-                     "the grey histopathology patches of Tomczak and Welling, unpacked from "
-                     "histopathology.pkl.tar.gz (github.com/jmtomczak/vae_householder_flow)");
+  const fs::path folder = data_dir / kName;
+  const bool unpacked = find_data_file(folder, kUnpacked).has_value();
+  const fs::path file = need_data_file(folder, unpacked ? kUnpacked : kArchive,
+                                       "the grey histopathology patches of Tomczak and Welling "
+                                       "(github.com/jmtomczak/vae_householder_flow)",
+                                       kName);
   const std::map<std::string, torch::Tensor> arrays = read_numpy_dictionary(file);
   Dataset data;
   data.height = data.width = kSide;
@@ -53,7 +58,20 @@ Dataset read_histopathology(const fs::path& data_dir) {
 }  // namespace
 
 std::vector<DatasetEntry> histopathology_datasets() {
-  return {{"histopathology", read_histopathology}};
+  const Publication publication = {
+      .folder = kName,
+      .files = {{"histopathology.pkl.tar.gz", "40e100f65969106cbcf3c0f6f29e70e8e7e14fe3"}},
+      .addresses = {"https://raw.githubusercontent.com/jmtomczak/vae_householder_flow/master/"
+                    "datasets/histopathologyGray/",
+                    "https://github.com/jmtomczak/vae_householder_flow/raw/master/datasets/"
+                    "histopathologyGray/"},
+      .terms = "no licence is stated; cite Tomczak and Welling 2016 (arXiv 1611.09630)"};
+  return {{.name = kName,
+           .read = read_histopathology,
+           .sizes = "split as published, 28x28",
+           .values = "256 categories",
+           .source = "Tomczak and Welling 2016",
+           .publication = publication}};
 }
 
 }  // namespace isinglass

@@ -29,7 +29,8 @@ torch::Tensor read_standin(const fs::path& folder, const std::string& name, int6
   const fs::path file = need_data_file(
       folder, name,
       "the 28x28 stand-in derived from the images of Omniglot by Lake, Salakhutdinov "
-      "and Tenenbaum (github.com/brendenlake/omniglot)");
+      "and Tenenbaum (github.com/brendenlake/omniglot)",
+      "");
   const torch::Tensor images = read_idx(file);
   require_images(file, images, count, kSide, kSide);
   require_published(file, images, 255, mean, "the stand-in of Omniglot");
@@ -40,7 +41,8 @@ Dataset read_omniglot(const fs::path& data_dir) {
   const fs::path file = need_data_file(
       data_dir / "omniglot", "chardata.mat",
       "the 28x28 Omniglot published with \"Importance Weighted Autoencoders\" (Burda, Grosse and "
-      "Salakhutdinov 2016, github.com/yburda/iwae; the derived set is omniglot-standin)");
+      "Salakhutdinov 2016, github.com/yburda/iwae; the derived set is omniglot-standin)",
+      "omniglot");
   Dataset data;
   data.values = PixelValues::kGrey;
   data.test = read_chardata(file, "testdata", kTest);
@@ -69,7 +71,25 @@ Dataset read_omniglot_standin(const fs::path& data_dir) {
 }  // namespace
 
 std::vector<DatasetEntry> omniglot_datasets() {
-  return {{"omniglot", read_omniglot}, {"omniglot-standin", read_omniglot_standin}};
+  const Publication chardata = {
+      .folder = "omniglot",
+      .files = {{"chardata.mat", "016a3536ffe5e1d38e42563a18d7a78bfaf643ec"}},
+      .addresses = {"https://raw.githubusercontent.com/yburda/iwae/master/datasets/OMNIGLOT/",
+                    "https://github.com/yburda/iwae/raw/master/datasets/OMNIGLOT/"},
+      .terms =
+          "made from Omniglot, whose licence is MIT; cite Burda, Grosse and Salakhutdinov 2016 "
+          "(ICLR) and Lake, Salakhutdinov and Tenenbaum 2015 (Science)"};
+  return {{.name = "omniglot",
+           .read = read_omniglot,
+           .sizes = "23000 / 1345 / 8070 of 28x28",
+           .values = "grey levels",
+           .source = "Burda, Grosse and Salakhutdinov 2016",
+           .publication = chardata},
+          {.name = "omniglot-standin",
+           .read = read_omniglot_standin,
+           .sizes = "23000 / 1345 / 8115 of 28x28",
+           .values = "grey levels",
+           .source = "resampled from Lake, Salakhutdinov and Tenenbaum 2015; not published"}};
 }
 
 }  // namespace isinglass

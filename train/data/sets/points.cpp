@@ -49,8 +49,16 @@ Dataset strip_points(const std::filesystem::path&) {
 }  // namespace
 
 std::vector<DatasetEntry> point_datasets() {
-  return {{"ring-points", ring_points, nullptr, /*points=*/true},
-          {"strip-points", strip_points, nullptr, /*points=*/true}};
+  const auto entry = [](const char* name, Dataset (*read)(const std::filesystem::path&)) {
+    return DatasetEntry{.name = name,
+                        .read = read,
+                        .points = true,
+                        .sizes = fmt::format("{} points of the plane", kPoints),
+                        .values = "real",
+                        .source = "drawn by the program",
+                        .built_in = true};
+  };
+  return {entry("ring-points", ring_points), entry("strip-points", strip_points)};
 }
 
 }  // namespace isinglass
