@@ -22,7 +22,8 @@ DATA = SOURCE.parent / "shared/data"
 PUBLISHED = {"mnist": "mnist", "caltech": "caltech", "freyfaces": "freyfaces"}  # set: folder
 # Addresses other than the test's own lead to a proxy that does not exist.
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if k != "ISINGLASS_DATA"},
-               "http_proxy": "http://127.0.0.1:1", "https_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"}
+               "http_proxy": "http://127.0.0.1:1", "https_proxy": "http://127.0.0.1:1",
+               "no_proxy": "127.0.0.1"}
 
 
 class DataCommand(unittest.TestCase):
@@ -35,8 +36,9 @@ class DataCommand(unittest.TestCase):
         self.addCleanup(self.server.close)
 
     def start(self, *arguments):
-        return subprocess.Popen([os.environ["ISINGLASS_BINARY"], *map(str, arguments)], cwd=self.folder, text=True,
-                                env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return subprocess.Popen([os.environ["ISINGLASS_BINARY"], *map(str, arguments)],
+                                cwd=self.folder, text=True, env=ENVIRONMENT, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
 
     def run_program(self, *arguments):
         process = self.start(*arguments)
@@ -74,33 +76,39 @@ class DataCommand(unittest.TestCase):
 
     def test_a_damaged_set_is_listed_with_the_reason(self):
         (self.folder / "data/caltech").mkdir(parents=True)
-        (self.folder / "data/caltech/caltech101_silhouettes_28_split1.mat").write_text("no silhouettes")
+        (self.folder / "data/caltech/caltech101_silhouettes_28_split1.mat").write_text(
+            "no silhouettes")
         listed = self.succeeds("data", "list")
         self.assertRegex(listed, r"\ncaltech .* damaged ")
         self.assertIn("\ncaltech cannot be read: data/caltech/caltech101", listed)
 
     def test_mistakes_get_one_line(self):
-        self.refused("unknown data set 'mnits'; these can be downloaded: mnist, ", "data", "fetch", "mnits")
+        self.refused("unknown data set 'mnits'; these can be downloaded: mnist, ", "data", "fetch",
+                     "mnits")
         self.refused("strokes is built in and needs no file", "data", "fetch", "strokes")
         self.refused("omniglot-standin cannot be downloaded", "data", "fetch", "omniglot-standin")
         self.refused("needs names of data sets", "data", "fetch")
         self.refused("takes no names; got mnist", "data", "list", "mnist")
         self.refused("list, fetch", "data", "get", "mnist")
-        self.refused("http:// or https:// is needed", "data", "fetch", "mnist", "--mirror", "example.org")
-        self.refused("--mirror would have no effect", "data", "list", "--mirror", "http://127.0.0.1")
+        self.refused("http:// or https:// is needed", "data", "fetch", "mnist", "--mirror",
+                     "example.org")
+        self.refused("--mirror would have no effect", "data", "list", "--mirror",
+                     "http://127.0.0.1")
         self.refused("--timeout is 0", "data", "fetch", "mnist", "--timeout", 0)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_a_run_without_files_names_the_command(self):
-        self.refused("isinglass data fetch mnist --data-dir", "train", "--dataset", "mnist", "--iters", 1, "--out", "x")
-        self.refused("isinglass data fetch omniglot --data-dir", "train", "--dataset", "omniglot", "--iters", 1,
-                     "--out", "x")
+        self.refused("isinglass data fetch mnist --data-dir", "train", "--dataset", "mnist",
+                     "--iters", 1, "--out", "x")
+        self.refused("isinglass data fetch omniglot --data-dir", "train", "--dataset", "omniglot",
+                     "--iters", 1, "--out", "x")
 
     def test_every_address_that_failed_is_named(self):
         absent = self.server.address("absent")
-        self.refused(f"{absent}/caltech/caltech101_silhouettes_28_split1.mat: The requested URL returned error: 404; "
-                     "https://people.cs.umass.edu/~marlin/data/caltech101_silhouettes_28_split1.mat: ",
-                     "data", "fetch", "caltech", "--mirror", absent)
+        name = "caltech101_silhouettes_28_split1.mat"
+        self.refused(f"{absent}/caltech/{name}: The requested URL returned error: 404; "
+                     f"https://people.cs.umass.edu/~marlin/data/{name}: ", "data", "fetch",
+                     "caltech", "--mirror", absent)
         self.assertEqual(list(self.folder.rglob("*.*")), [])
 
     def test_published_sets_are_fetched_once_and_read(self):
@@ -113,7 +121,8 @@ class DataCommand(unittest.TestCase):
                 self.assertEqual(file.read_bytes(), (DATA / folder / file.name).read_bytes())
         self.assertIn("mnist: downloaded 4 files\n", out)
         self.assertIn("  terms: licence CC BY-SA 3.0", out)
-        self.assertTrue(out.endswith("\nnext: isinglass train --dataset mnist --data-dir here\n"), out)
+        self.assertTrue(out.endswith("\nnext: isinglass train --dataset mnist --data-dir here\n"),
+                        out)
         requests = len(self.server.requests)
         again = json.loads(self.succeeds("data", "fetch", ",".join(PUBLISHED), "--json", *mirror))
         self.assertEqual([(one["name"], one["downloaded"]) for one in again["data_sets"]],
@@ -122,8 +131,9 @@ class DataCommand(unittest.TestCase):
         told = json.loads(self.succeeds("data", "--json", "--data-dir", "here"))
         states = {one["name"]: one["state"] for one in told["data_sets"]}
         self.assertEqual({states[name] for name in PUBLISHED}, {"present"})
-        self.succeeds("train", "--dataset", "mnist", "--data-dir", "here", "--model", "rbm", "--hidden", 5, "--objective",
-                      "cd", "--iters", 2, "--warmup", 0, "--out", "run", "--quiet")
+        self.succeeds("train", "--dataset", "mnist", "--data-dir", "here", "--model", "rbm",
+                      "--hidden", 5, "--objective", "cd", "--iters", 2, "--warmup", 0, "--out",
+                      "run", "--quiet")
 
     def test_the_copies_beside_the_repository_are_the_published_files(self):
         self.needs_data()
@@ -132,14 +142,16 @@ class DataCommand(unittest.TestCase):
         self.assertEqual(out.count(": was there already\n"), 1 + len(PUBLISHED), out)
         with (self.folder / "data/freyfaces/freyfaces.pkl").open("ab") as file:
             file.write(b"x")
-        self.refused("data/freyfaces/freyfaces.pkl is not the published file of freyfaces: its SHA-256 is ",
+        self.refused("data/freyfaces/freyfaces.pkl is not the published file of "
+                     "freyfaces: its SHA-256 is ",
                      "data", "fetch", "freyfaces")
 
     def test_a_server_that_is_down_does_not_hold_up_the_others(self):
         self.needs_data()
-        self.refused("omniglot/chardata.mat cannot be downloaded: ", "data", "fetch", "omniglot", "caltech", "--mirror",
-                     self.server.address("whole"), "--quiet")
-        self.assertTrue((self.folder / "data/caltech/caltech101_silhouettes_28_split1.mat").is_file())
+        self.refused("omniglot/chardata.mat cannot be downloaded: ", "data", "fetch", "omniglot",
+                     "caltech", "--mirror", self.server.address("whole"), "--quiet")
+        self.assertTrue(
+            (self.folder / "data/caltech/caltech101_silhouettes_28_split1.mat").is_file())
 
     def test_an_interrupted_download_is_continued(self):
         (self.folder / "served/caltech").mkdir(parents=True)
@@ -156,7 +168,8 @@ class DataCommand(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (130, ""), err)
-        self.assertEqual(err, "isinglass: interrupted: the part that arrived is kept, and the same command continues it\n")
+        self.assertEqual(err, "isinglass: interrupted: the part that arrived is kept, and the same "
+                              "command continues it\n")
         kept = part.stat().st_size
         self.assertEqual(part.read_bytes(), whole[:kept])
         if DATA.is_dir():

@@ -1,8 +1,9 @@
 """Serves the files of a folder by HTTP on the loopback address, well or with a fault.
 
-Usage: faulty_server.py FOLDER. It prints its port, and ends when its input ends. The first part of a
-path names the behaviour: http://127.0.0.1:PORT/cut/mnist/x.gz sends FOLDER/mnist/x.gz as `cut` does.
-/log answers with the requests so far, one line each: the path, and the first byte that was asked for.
+Usage: faulty_server.py FOLDER. It prints its port, and ends when its input ends. The first part of
+a path names the behaviour: http://127.0.0.1:PORT/cut/mnist/x.gz sends FOLDER/mnist/x.gz as `cut`
+does. /log answers with the requests so far, one line each: the path, and the first byte that was
+asked for.
 """
 import http.server
 import sys
@@ -44,7 +45,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = content[start:]
         length = len(body) + {"long": 10, "short": -10}.get(behaviour, 0)
         self.head(206 if start else 200, length,
-                  **({"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}))
+                  **({"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start
+                     else {}))
         if behaviour in ("cut", "deaf-cut", "stuck"):
             body = b"" if behaviour == "stuck" and start else body[:CUT]
         for piece in range(0, len(body), CUT):
