@@ -114,6 +114,8 @@ TrainResult Trainer::run() {
     if (!recoveries_.empty()) metrics.add("recoveries", static_cast<double>(recoveries_.size()));
     if (score) add_score(metrics, *score);
     notify([&](TrainObserver& observer) { observer.on_iteration(metrics); });
+    // A single process asks after its observers, which may want to stop.
+    if (ranks().size() == 1) stopped_ = to_stop();
     if (iteration_ % options_.checkpoint_every == 0) save();
   }
   if (saved_ != iteration_) save();
@@ -131,7 +133,7 @@ Metrics Trainer::iterate() {
   ++iteration_;
   adam_.set_learning_rate(learning_rate());  // also checks the layout of the parameters
   objective_->advance_chains(*model_, iteration_);
-  to_stop_.fill_(hooks_.stop && hooks_.stop() ? 1.0 : 0.0);
+  if (ranks().size() > 1) to_stop_.fill_(to_stop() ? 1.0 : 0.0);
   descent_.run(parameters_[0].device(), [this] { descend(); });
   adam_.count_writes();
   objective_->keep_chains();

@@ -25,6 +25,7 @@ HEAD = f"""# Python
 """
 STUB_HEAD = f'"""{GENERATED}"""\n'
 IMPORTS = """import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
