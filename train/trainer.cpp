@@ -104,6 +104,7 @@ TrainResult Trainer::run() {
       if (!why_skipped_.empty()) {
         log(fmt::format("iteration {}: {}; it made no update", iteration_, why_skipped_));
       }
+      warn_of_chains(metrics);
       if (evaluation_due()) score = evaluate();
     } catch (const NumericalError& reason) {
       recover(reason.what());
@@ -269,6 +270,16 @@ std::optional<ValidationScore> Trainer::evaluate() {
     write_named_tensors(directory_->file("best.pt"), state_dict(ema_.averages()));
   }
   return score;
+}
+
+void Trainer::warn_of_chains(const Metrics& metrics) {
+  for (const auto& [name, check] :
+       {std::pair{"autocorrelation", &Divergence::check_autocorrelation},
+        std::pair{"spread", &Divergence::check_spread}}) {
+    const std::optional<double> value = metrics.find(name);
+    const std::string warning = value ? (divergence_.*check)(*value) : "";
+    if (!warning.empty()) warn(fmt::format("iteration {}: {}", iteration_, warning));
+  }
 }
 
 void Trainer::notify(const std::function<void(TrainObserver&)>& event) {

@@ -113,6 +113,7 @@ class Trainer {
   void notify(const std::function<void(TrainObserver&)>& event);
   void log(const std::string& message);
   void warn(const std::string& message);  // also writes to the log
+  void warn_of_chains(const Metrics& metrics);
 
   // Saving and restoring (trainer_state.cpp).
   const Ranks& ranks() const { return *hooks_.ranks; }

@@ -36,6 +36,14 @@ class Callback : public TrainObserver {
     for (const auto& [name, value] : metrics.values) values[name.c_str()] = value;
     Interrupts::current()->call(function_, values);
   }
+  void on_warning(const std::string& message) override {
+    if (!is_rank0()) return;
+    const py::gil_scoped_acquire gil;
+    // Python attributes the warning to the caller of train(). It may raise an exception instead.
+    if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), /*stack_level=*/2) != 0) {
+      Interrupts::current()->keep(py::error_already_set());
+    }
+  }
 
  private:
   py::object function_;
