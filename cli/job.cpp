@@ -24,7 +24,7 @@ constexpr auto kAfterRankZero = std::chrono::milliseconds(500);
 // The time that a rank which lost another one waits for the job to report the cause.
 constexpr auto kUntilTold = std::chrono::seconds(12);
 
-std::optional<RankInfo> place;
+std::optional<RankInfo> rank_info;
 std::unique_ptr<Job> job;
 std::unique_ptr<ProcessGroup> ranks;
 
@@ -38,12 +38,12 @@ bool asked_to_stop() {
 }  // namespace
 
 void find_job() {
-  place = rank_info_of_job([](const char* name) -> const char* { return std::getenv(name); });
+  rank_info = rank_info_of_job([](const char* name) -> const char* { return std::getenv(name); });
 }
 
 void join_job(const std::vector<std::string>& arguments) {
-  if (!place) return;
-  job = std::make_unique<Job>(*place);
+  if (!rank_info) return;
+  job = std::make_unique<Job>(*rank_info);
   job->meet(fmt::format("{}", fmt::join(arguments, " ")));
 }
 
@@ -55,7 +55,7 @@ void leave_job() {
 }
 
 bool is_rank0() {
-  return !place || place->rank == 0;
+  return !rank_info || rank_info->rank == 0;
 }
 
 bool reports(const Failure& failure) {
@@ -73,7 +73,7 @@ bool reports(const Failure& failure) {
 }
 
 std::string report_prefix() {
-  return place ? fmt::format("rank {}: ", place->rank) : "";
+  return rank_info ? fmt::format("rank {}: ", rank_info->rank) : "";
 }
 
 Job* present_job() {
@@ -81,7 +81,8 @@ Job* present_job() {
 }
 
 Context context_of(const Options& options) {
-  const torch::Device device = device_of(options.text("device"), place ? place->local_rank : 0);
+  const torch::Device device =
+      device_of(options.text("device"), rank_info ? rank_info->local_rank : 0);
   if (job && !ranks) ranks = std::make_unique<ProcessGroup>(*job, device);
   return {.device = device,
           .ranks = ranks ? ranks.get() : &Ranks::single_process(),
@@ -94,7 +95,8 @@ bool quiet(const Options& options) {
 
 int threads_of(int64_t said) {
   if (said > 0) return static_cast<int>(said);
-  if (place) return static_cast<int>(std::max<int64_t>(1, usable_processors() / place->local_size));
+  if (rank_info)
+    return static_cast<int>(std::max<int64_t>(1, usable_processors() / rank_info->local_size));
   return std::getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : usable_processors();
 }
 

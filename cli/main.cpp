@@ -59,7 +59,10 @@ std::string general_help() {
   for (const Command& command : commands()) {
     text += fmt::format("  {:<10} {}\n", command.name, command.summary);
   }
-  return text + "\nisinglass SUBCOMMAND --help lists the flags of one; isinglass --version.\n";
+  return text +
+         "\n"
+         "isinglass SUBCOMMAND --help lists the flags of a subcommand.\n"
+         "isinglass --version prints the version.\n";
 }
 
 bool asks_for_help(const std::vector<std::string>& arguments) {
@@ -80,7 +83,7 @@ void run_program(const std::vector<std::string>& arguments, const HeldWarnings& 
     return fmt::format("{}", fmt::join(list, ", "));
   };
   find_job();
-  require(!arguments.empty(), "a subcommand is needed: {}", names());
+  require(!arguments.empty(), "a subcommand is needed; known: {}", names());
   if (arguments[0] == "--version") {
     return print_result(fmt::format("isinglass {} ({})\n", kProgramVersion, program_revision()));
   }
@@ -90,7 +93,7 @@ void run_program(const std::vector<std::string>& arguments, const HeldWarnings& 
   join_job(arguments);
   const Command& command = find_command(arguments[0]);
   require(command.by_ranks || !present_job(),
-          "isinglass {} is one process's work, not that of {} ranks", command.name,
+          "isinglass {} requires a single process, but there are {} ranks", command.name,
           present_job()->place().size);
   const Options options = parse_options(command, rest);
   use_threads(threads_of(options.integer("threads")));

@@ -146,8 +146,8 @@ void require_no_others(const fs::path& directory, const std::string& command,
     std::error_code error;
     const bool there = fs::exists(fs::symlink_status(directory / entry, error));
     require(!there || std::find(own.begin(), own.end(), entry) != own.end(),
-            "--out {} already holds {}, which is not of a run of this program, and --overwrite "
-            "removes runs only; give another directory",
+            "--out {} already holds {}, which does not belong to a run of this program, and "
+            "--overwrite removes only runs; give another directory",
             directory.string(), entry);
   }
 }
@@ -188,7 +188,7 @@ OutputDirectory::OutputDirectory(const Options& options)
 void OutputDirectory::lock() {
   if (lock_.take(path())) return;
   run_->keep = true;  // the files there belong to another run
-  fail("{}: another process is writing a run there", path().string());
+  fail("another process is writing a run to {}", path().string());
 }
 
 void OutputDirectory::create() {
@@ -197,14 +197,16 @@ void OutputDirectory::create() {
     ++run_->made;
   }
   fs::create_directories(path(), error);
-  require(!error, "--out {}: the directory cannot be made: {}", path().string(), error.message());
+  require(!error, "--out {} cannot be created: {}", path().string(), error.message());
   lock();
   if (const std::optional<std::string> held = held_command(path())) {
     // Another process has begun a run since this one looked.
     if (!held_run_) run_->keep = true;
-    require(held_run_, "--out {} holds a run by now; give another directory", path().string());
+    require(held_run_, "--out {} now holds the run of another process; give another directory",
+            path().string());
     const std::optional<fs::path> left = remove_run(path(), *held);
-    require(!left, "--out {}: {} cannot be removed", path().string(), left.value_or("").string());
+    require(!left, "--out {} cannot be overwritten, because {} cannot be removed", path().string(),
+            left.value_or("").string());
   }
 }
 

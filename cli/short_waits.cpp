@@ -13,10 +13,12 @@
 namespace isinglass {
 namespace {
 
-// Rounds of about 30 to 140 clock cycles each. All threads reach the barrier of a loop of equal
-// parts within a few microseconds, whereas falling asleep and waking up takes about 50.
+// A waiting thread spins for this many rounds of about 30 to 140 clock cycles before it sleeps. If
+// the parts of a loop are equal, all threads reach its barrier within a few microseconds, whereas
+// falling asleep and waking up takes about 50 microseconds.
 char spin_count[] = "GOMP_SPINCOUNT=1000";
 
+// Returns true if an entry of the environment begins with the variable, such as "NAME=".
 bool names(const char* entry, const char* variable) {
   return std::strncmp(entry, variable, std::strlen(variable)) == 0;
 }

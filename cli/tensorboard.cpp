@@ -33,7 +33,7 @@ Option tensorboard_option() {
   return {.name = "tensorboard",
           .type = ValueType::kPath,
           .unit = "DIR",
-          .help = "events for TensorBoard, in a file of this folder",
+          .help = "folder for a file of events that TensorBoard reads",
           .stored = false,
           .topic = Topic::kOutput};
 }

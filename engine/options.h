@@ -1,10 +1,10 @@
-// The options of samplers: their values, and the description of each option that a sampler reads.
+// The options of samplers: their values, their descriptions, and the defaults and ranges of the
+// options that a sampler reads.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/base/balancing.h"
@@ -42,7 +42,7 @@ struct SamplerOptionUse {
   bool whole = false;        // allows whole numbers only
   bool above_least = false;  // excludes the lower end itself
   // Returns the largest value that suits the model, given the options that come earlier in
-  // sampler_numbers(); a larger default is lowered to it. Null: the default suits every model.
+  // sampler_options(); a larger default is lowered to it. Null: the default suits every model.
   std::function<double(const SamplerOptions&, const EnergyModel&)> largest = nullptr;
 };
 
@@ -51,11 +51,20 @@ std::vector<SamplerOptionUse> radius_option(double initial, bool whole);
 SamplerOptionUse balancing_option();
 std::vector<SamplerOptionUse> adaptation_options(double target);
 
-// List the numeric options and the switches: each option's name and the member of SamplerOptions
-// that holds it.
-const std::vector<std::pair<std::string, std::optional<double> SamplerOptions::*>>&
-sampler_numbers();
-const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switches();
+// Describes an option wherever options are listed: in the help of the command line and in
+// documents. Either `number` or `flag` is the member of SamplerOptions that holds the value, or
+// both are null for a choice of a name.
+struct SamplerOption {
+  std::string name;
+  std::optional<double> SamplerOptions::* number = nullptr;
+  bool SamplerOptions::* flag = nullptr;
+  std::string unit = {};  // stands for the value in help texts, e.g. R or NAME; empty for switches
+  std::string help;       // refers to other options as error messages do (io/error.h)
+  std::vector<std::string> choices = {};
+};
+
+// Returns every option that a sampler of the registry may read, in the order of the help text.
+const std::vector<SamplerOption>& sampler_options();
 
 // List the names of the balancing functions and of the scans, in the order of their enumerations.
 const std::vector<std::string>& balancing_names();

@@ -41,18 +41,16 @@ std::optional<double> default_of(const SamplerOptionUse& use, const SamplerOptio
 
 SamplerOptions with_defaults(const SamplerEntry& entry, SamplerOptions options,
                              const EnergyModel& model) {
-  for (const auto& [name, member] : sampler_numbers()) {
-    std::optional<double>& value = options.*member;
-    const SamplerOptionUse* use = entry.option(name);
-    require_options(use || !value, "{} does not read `{}`; it reads {}", entry.name, name,
+  for (const SamplerOption& option : sampler_options()) {
+    const SamplerOptionUse* use = entry.option(option.name);
+    const bool given =
+        option.number ? (options.*option.number).has_value() : option.flag && options.*option.flag;
+    require_options(use || !given, "{} does not read `{}`; it reads {}", entry.name, option.name,
                     option_names(entry));
-    if (!use) continue;
+    if (!use || !option.number) continue;
+    std::optional<double>& value = options.*option.number;
     if (!value) value = default_of(*use, options, model);
     if (value) check_number(entry, *use, *value);
-  }
-  for (const auto& [name, member] : sampler_switches()) {
-    require_options(!(options.*member) || entry.option(name), "{} does not read `{}`; it reads {}",
-                    entry.name, name, option_names(entry));
   }
   return options;
 }
@@ -61,12 +59,15 @@ namespace {
 
 PtDict settings_of(const SamplerEntry& entry, const SamplerOptions& options) {
   PtDict settings;
-  for (const auto& [name, member] : sampler_numbers()) {
-    const bool used = name != "target-acceptance" || options.adapt;
-    if (used && options.*member) settings.push_back({name, PtValue{*(options.*member)}});
+  for (const SamplerOption& option : sampler_options()) {
+    const bool used = option.name != "target-acceptance" || options.adapt;
+    if (!used || !option.number || !(options.*option.number)) continue;
+    settings.push_back({option.name, PtValue{*(options.*option.number)}});
   }
-  for (const auto& [name, member] : sampler_switches()) {
-    if (entry.option(name)) settings.push_back({name, PtValue{options.*member}});
+  for (const SamplerOption& option : sampler_options()) {
+    if (option.flag && entry.option(option.name)) {
+      settings.push_back({option.name, PtValue{options.*option.flag}});
+    }
   }
   if (entry.option("balancing")) {
     const auto index = static_cast<size_t>(options.balancing);

@@ -108,7 +108,7 @@ void Sampler::reevaluate(EnergyModel& model, ChainState& state) const {
 }
 
 void Sampler::reset(EnergyModel& model, ChainState& state, const torch::Tensor& x,
-                    const torch::Tensor& chain_ids, CapturedWork* renewal) const {
+                    const torch::Tensor& chain_ids, CapturedWork* graph) const {
   check_states(model.space(), x, "the initial states");
   require(
       x.size(0) == state.chains() && chain_ids.numel() == state.chains(),
@@ -117,8 +117,8 @@ void Sampler::reset(EnergyModel& model, ChainState& state, const torch::Tensor& 
   state.x.copy_(x);
   state.chain_ids.copy_(chain_ids);
   state.statistics.clear();
-  if (renewal) {
-    renewal->run(x.device(), [&] { reevaluate(model, state); });
+  if (graph) {
+    graph->run(x.device(), [&] { reevaluate(model, state); });
   } else {
     reevaluate(model, state);
   }

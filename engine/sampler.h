@@ -100,11 +100,11 @@ class Sampler {
   // family caches of it, in the existing tensors.
   void reevaluate(EnergyModel& model, ChainState& state) const;
 
-  // Restarts the chains at x like init(), but in the existing tensors. renewal: if given, runs the
+  // Restarts the chains at x like init(), but in the existing tensors. graph: if given, runs the
   // re-evaluation as a CUDA graph; null runs it directly. Throws what init() throws, and Error if
   // the number of chains differs.
   void reset(EnergyModel& model, ChainState& state, const torch::Tensor& x,
-             const torch::Tensor& chain_ids, CapturedWork* renewal = nullptr) const;
+             const torch::Tensor& chain_ids, CapturedWork* graph = nullptr) const;
 
   // Invalidates what the family caches of these chains (int64), whose states and evaluations have
   // been replaced from outside.

@@ -15,7 +15,7 @@ std::filesystem::path own_file() {
   link_map* loaded = nullptr;
   require(dladdr1(reinterpret_cast<void*>(&own_file), &info, reinterpret_cast<void**>(&loaded),
                   RTLD_DL_LINKMAP) != 0,
-          "the system does not tell where this program's file is");
+          "the system does not report the path of this program's file");
   return std::filesystem::canonical(*loaded->l_name ? loaded->l_name : "/proc/self/exe");
 }
 

@@ -173,7 +173,8 @@ torch::Tensor read_png(const std::filesystem::path& file) {
   const int64_t channels = pixels.size(2), colours = channels < 3 ? 1 : 3;
   if (channels != colours) {
     require((pixels.select(2, colours) == 255).all().item<bool>(),
-            "{} has transparent pixels, which are not grey levels; put it on a background first",
+            "{} has transparent pixels, which have no grey level; place the image on an opaque "
+            "background first",
             file.string());
   }
   if (colours == 1) return pixels.select(2, 0).contiguous();

@@ -51,8 +51,8 @@ void require_format(int64_t saved, int64_t own, const std::string& what,
                     const std::string& instead) {
   if (saved == own) return;
   throw OtherFormat(
-      fmt::format("{} has format {} of another version of the program, and this version reads "
-                  "format {}: {}, or continue with the program that wrote it",
+      fmt::format("{} has format {}, but this version of the program reads format {}; continue "
+                  "with the version that wrote it, or {}",
                   what, saved, own, instead));
 }
 

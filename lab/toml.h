@@ -17,7 +17,7 @@ inline toml::table parse_toml(const std::string& text, const std::string& name) 
   try {
     return toml::parse(text, name);
   } catch (const toml::parse_error& error) {
-    fail("{} line {}: not TOML: {}", name, error.source().begin.line, error.description());
+    fail("{}: line {} is not valid TOML: {}", name, error.source().begin.line, error.description());
   }
 }
 

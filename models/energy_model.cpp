@@ -13,7 +13,8 @@ FlopCounts FlopCounts::of_network(double first_layer, double other_layers) {
 
 void EnergyModel::set_gradient_precision(GradientPrecision precision) {
   require_options(precision == GradientPrecision::kFloat32,
-                  "`gradient-precision` bf16: {} has gradients in float32 only; resnet has both",
+                  "`gradient-precision` bf16 requires a model with gradients in bfloat16, but {} "
+                  "has gradients in float32 only; resnet has both",
                   kind_name());
 }
 

@@ -15,7 +15,7 @@
 #include "io/numbers.h"
 #include "io/pt/entries.h"
 #include "io/sha256.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 
 namespace isinglass {
 namespace {
@@ -153,7 +153,7 @@ void require_same_functions(const PtDict* saved, const EnergyModel& model, torch
     const Known is = known(*functions[i], device);
     std::vector<double> was;
     if (saved) {
-      require(all[i].is_tensor(), "{}'s energies of functions are not tensors", what);
+      require(all[i].is_tensor(), "{} has energies of functions that are not tensors", what);
       was = numbers(std::get<torch::Tensor>(all[i].value));
     }
     if (was.empty() || is.energies.empty()) {
@@ -171,8 +171,8 @@ void require_same_functions(const PtDict* saved, const EnergyModel& model, torch
     size_t k = 0;
     while (k + 1 < was.size() && k + 1 < is.energies.size() && was[k] == is.energies[k]) ++k;
     fail(
-        "{} belongs to a run with another function than {}: U of one fixed state was {} and is now "
-        "{}",
+        "{} belongs to a run with another function than {}, whose energy U at a fixed state was {} "
+        "and is now {}",
         what, functions[i]->title(), was[k], is.energies[k]);
   }
 }

@@ -76,13 +76,13 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   require(space.sites >= 1, "{}: the model has no sites", options.source());
   check_space(space, options.source());
   require_options(!options.sites || *options.sites == space.sites,
-                  "`sites` is {} and {} has {} sites", options.sites.value_or(0), options.source(),
+                  "`sites` is {}, but {} has {} sites", options.sites.value_or(0), options.source(),
                   space.sites);
   require_options(!options.categories || space.discrete(),
                   "`categories` is {}, but the states of model {} are continuous",
                   options.categories.value_or(0), name);
   require_options(!options.categories || *options.categories == space.categories,
-                  "`categories` is {} and {} has {}", options.categories.value_or(0),
+                  "`categories` is {}, but {} has {}", options.categories.value_or(0),
                   options.source(), space.categories);
   require_options(!options.penalty || entry.constraints,
                   "`penalty` is {}, but model {} has no constraints", options.penalty.value_or(0),
@@ -94,8 +94,8 @@ std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOp
                                        uint64_t seed) {
   const ModelEntry& entry = find_model(name);
   require(entry.trainable(), "model {} cannot be trained", name);
-  require(entry.any_continuous || !options.continuous, "model {} has no continuous states; mlp has",
-          name);
+  require(entry.any_continuous || !options.continuous,
+          "model {} has no continuous states; mlp has them", name);
   const ScopedTorchSeed generator(seed);
   return entry.fresh(options);
 }

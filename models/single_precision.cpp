@@ -24,8 +24,8 @@ void SingleReader::warn() const {
   std::vector<std::string> first = rounded_;
   first.resize(std::min(first.size(), kMost));
   TORCH_WARN(reader_.source(),
-             fmt::format(": the model computes in float32, and numbers of tensor{} {}{} that are "
-                         "given in float64 are rounded, by up to {:.2g} of their size",
+             fmt::format(": the model computes in float32, so that float64 numbers of tensor{} "
+                         "{}{} are rounded, by up to {:.2g} of their size",
                          rounded_.size() == 1 ? "" : "s", fmt::join(first, ", "),
                          rounded_.size() > kMost ? ", …" : "", rounding_));
 }

@@ -21,7 +21,7 @@ std::string dtype_name(torch::ScalarType type) {
 }
 
 void check_shape(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
-  require(x.dim() == 2 && x.size(1) == space.sites, "{} have shape {}; the model needs [N, {}]",
+  require(x.dim() == 2 && x.size(1) == space.sites, "{} have shape {}, but the model needs [N, {}]",
           what, fmt::format("{}", fmt::streamed(x.sizes())), space.sites);
 }
 
@@ -37,12 +37,12 @@ void check_values(const StateSpace& space, const torch::Tensor& x, const std::st
   }
   const int64_t least = x.min().item<int64_t>(), most = x.max().item<int64_t>();
   const bool spins = space.categories == 2 && least == -1 && most <= 1;
-  require(!spins,
-          "{} hold the value -1; the model has values 0 and 1, and (x + 1) / 2 makes these "
-          "of spins -1 and 1",
-          what);
+  require(
+      !spins,
+      "{} hold the value -1, but the model has values 0 and 1; (x + 1) / 2 converts spins -1 and 1",
+      what);
   require(least >= 0 && most < space.categories,
-          "{} hold the value {}; the model has values 0 to {}", what, least < 0 ? least : most,
+          "{} hold the value {}, but the model has values 0 to {}", what, least < 0 ? least : most,
           space.categories - 1);
 }
 
@@ -55,7 +55,8 @@ void check_space(const StateSpace& space, const std::string& title) {
   if (space.kind == StateKind::kPermutation) {
     constexpr int64_t kMostEntries = 65536;  // their pairs number fewer than 2^31
     require(space.sites <= kMostEntries,
-            "{} permutes {} entries; at most {} are allowed, because their pairs are numbered",
+            "{} permutes {} entries; at most {} are allowed, because pairs of entries are indexed "
+            "by int32",
             title, space.sites, kMostEntries);
   } else if (space.discrete()) {
     require(space.categories >= 2 && space.categories <= 256,
@@ -65,7 +66,7 @@ void check_space(const StateSpace& space, const std::string& title) {
 
 void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
   check_shape(space, x, what);
-  require(x.scalar_type() == space.dtype(), "{} must be {}, and are {}", what,
+  require(x.scalar_type() == space.dtype(), "{} must be {}, but are {}", what,
           dtype_name(space.dtype()), dtype_name(x.scalar_type()));
   check_values(space, x, what);
 }

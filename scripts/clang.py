@@ -74,14 +74,15 @@ def main():
         header = f"{folder}/torch.pch"
         if with_torch:  # uses the flags common to all, without definitions of single sources
             shared = [flag for flag in with_torch[0] if all(flag in flags for flags in with_torch)]
-            subprocess.run(["clang++", *shared, "-x", "c++-header", str(ROOT / "io/torch.h"), "-o", header], check=True)
+            subprocess.run(["clang++", *shared, "-x", "c++-header", str(ROOT / "io/torch.h"), "-o",
+                            header], check=True)
 
         def take(file, flags):
             how = ["-include-pch", header, "-Xclang", "-fno-validate-pch", "-fsyntax-only"]
             if not sees_torch(flags):
                 how = ["-c", "-o", os.devnull]
-            return file, subprocess.run([compiler, *flags, *how, str(file)], capture_output=True, text=True,
-                                        check=False)
+            return file, subprocess.run([compiler, *flags, *how, str(file)], capture_output=True,
+                                        text=True, check=False)
 
         taken = 0
         with ThreadPoolExecutor(arguments.jobs) as pool:

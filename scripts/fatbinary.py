@@ -2,7 +2,8 @@
 """Does what clang needs of CUDA's program fatbinary, which the wheels lack, with the library that
 they contain.
 
-    fatbinary -64 --create OUT --image=profile=sm_70,file=CUBIN --image=profile=compute_90,file=PTX …
+    fatbinary -64 --create OUT --image=profile=sm_70,file=CUBIN
+        --image=profile=compute_90,file=PTX …
 
 scripts/common.sh links bin/fatbinary of the toolkit to this file; the library is in the toolkit's
 lib/.
@@ -40,7 +41,8 @@ def main():
         if kind == "sm":
             call("nvFatbinAddCubin", handle, code, ctypes.c_size_t(len(code)), arch.encode(), None)
         else:  # PTX is a text, which has to end with a zero byte
-            call("nvFatbinAddPTX", handle, code + b"\0", ctypes.c_size_t(len(code) + 1), arch.encode(), None, None)
+            call("nvFatbinAddPTX", handle, code + b"\0", ctypes.c_size_t(len(code) + 1),
+                 arch.encode(), None, None)
     size = ctypes.c_size_t()
     call("nvFatbinSize", handle, ctypes.byref(size))
     made = ctypes.create_string_buffer(size.value)

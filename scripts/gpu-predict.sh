@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 find_disassembler
 [[ -f $build/build.ninja ]] || configure "$build"
-cmake --build "$build" --parallel "$(parallelism)" --target isinglass_ops gpu_counters > "$work/build.log" 2>&1 || {
+cmake --build "$build" --parallel "$(parallelism)" --target isinglass_twins gpu_counters > "$work/build.log" 2>&1 || {
   cat "$work/build.log" >&2
   die "the program that counts could not be built"
 }
@@ -25,7 +25,7 @@ if command -v clang++-19 > /dev/null; then
   compile_for_volta "$work"
   cubins=(--cubins "$work")
 fi
-python3 -B "$root/scripts/gpu/model.py" "$work/counters.json" --binary "$build/libisinglass_ops.so" "${cubins[@]}" \
+python3 -B "$root/scripts/gpu/model.py" "$work/counters.json" --binary "$build/kernels/libisinglass_twins.a" "${cubins[@]}" \
   --revision "$(git -C "$root" rev-parse --short HEAD)" --measured "$@" --page "$root/docs/results/gpu-predictions.md" --predictions "$root/scripts/gpu/predictions.json"
 python3 -B "$root/scripts/gpu/before_after.py"
 say "wrote docs/results/gpu-predictions.md, gpu-before-after.md and scripts/gpu/predictions.json"

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the language of the sources: the beginnings of comments and of messages, and the width of lines.
+"""Checks the language of the sources: the beginnings of comments and of messages, and the width of
+lines.
 
     scripts/words.py [FILE...]        all tracked sources by default
 
-A comment or a message is a sentence with a subject and a verb. One that begins with a word of FRAGMENTS has none, and
-one that says "See x.h." says nothing. C++ and CUDA sources have at most 100 columns.
+A comment or a message is a sentence with a subject and a verb. One that begins with a word of
+FRAGMENTS has none, and one that says "See x.h." says nothing. C++ and CUDA sources have at most 100
+columns.
 """
 import re
 import subprocess
@@ -17,15 +19,18 @@ FRAGMENTS = ("Of", "Those", "What", "Which", "Whether", "Beside")
 BEGINNING = re.compile(rf"(?:{'|'.join(FRAGMENTS)})\b|See \S+\.(?:h|cpp|cu|cuh)\.$")
 CPP = {".h", ".cpp", ".cu", ".cuh"}
 # Strings come first, so that "//" within one begins no comment.
-CPP_TOKEN = re.compile(r'R"([^(\s]*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//(?P<line>[^\n]*)|/\*(?P<block>(?:.|\n)*?)\*/')
+CPP_TOKEN = re.compile(r'R"([^(\s]*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|'
+                       r'//(?P<line>[^\n]*)|/\*(?P<block>(?:.|\n)*?)\*/')
 # The first string of a call that refuses something or ends the program.
-MESSAGE = re.compile(r'\b(?:require|require_options|require_option|Error|Interrupted|NumericalError)\(\s*(?:[^;"]*?,\s*)?"([^"]*)"')
+MESSAGE = re.compile(r'\b(?:require|require_options|require_option|Error|Interrupted|'
+                     r'NumericalError)\(\s*(?:[^;"]*?,\s*)?"([^"]*)"')
 HASH_COMMENT = re.compile(r"^\s*#(?![!#])\s?(.*)$|^[^'\"#]*\s#\s(.*)$")
 
 
 def comments_of_cpp(text):
     """Pairs of a line's number and the first line of a comment that begins there."""
-    text = re.sub(r"(?<=[0-9a-fA-F])'(?=[0-9a-fA-F])", "_", text)  # digit separators begin no character
+    # A digit separator does not begin a character literal.
+    text = re.sub(r"(?<=[0-9a-fA-F])'(?=[0-9a-fA-F])", "_", text)
     last = -1
     for match in CPP_TOKEN.finditer(text):
         comment = match.group("line") if match.group("line") is not None else match.group("block")
@@ -62,7 +67,8 @@ def complaints(file):
         return
     for match in MESSAGE.finditer(text):
         if re.match(rf"(?:{'|'.join(FRAGMENTS)})\b", match.group(1), re.IGNORECASE):
-            yield f"{file}:{text.count(chr(10), 0, match.start()) + 1}: a message begins with {match.group(1)!r}"
+            yield (f"{file}:{text.count(chr(10), 0, match.start()) + 1}: a message begins with "
+                   f"{match.group(1)!r}")
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > WIDTH:
             yield f"{file}:{number}: {len(line)} columns; at most {WIDTH} are allowed"
@@ -72,7 +78,8 @@ def main():
     files = sys.argv[1:] or subprocess.run(
         ["git", "ls-files", *(f"*{suffix}" for suffix in CPP), "*.py", "*.pyi", "*.sh"],
         cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
-    found = [complaint for file in files if (ROOT / file).is_file() for complaint in complaints(file)]
+    found = [complaint for file in files if (ROOT / file).is_file()
+             for complaint in complaints(file)]
     print("\n".join(found) if found else f"{len(files)} sources: no fragment, no wide line")
     return bool(found)
 

@@ -35,7 +35,7 @@ class Entries {
   torch::Tensor list(const std::string& key, torch::ScalarType type) const {
     const torch::Tensor& values = get<torch::Tensor>(key);
     require(values.dim() == 1 && values.scalar_type() == type,
-            "{} is not a checkpoint of a training run: '{}' is no list of {}", file_, key,
+            "{} is not a checkpoint of a training run: '{}' is not a list of {}", file_, key,
             torch::toString(type));
     return values;
   }
@@ -94,7 +94,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
           file.string());
   const Entries entries(std::get<PtDict>(content.value), file.string());
   require_format(entries.get<int64_t>("format_version"), kFormatVersion, file.string(),
-                 "train anew (its ema.pt serves either program)");
+                 "start a new training run (both versions can read the ema.pt of this one)");
   Checkpoint c;
   c.settings = entries.get<PtDict>("settings");
   c.program = entries.get<std::string>("program");
@@ -131,13 +131,13 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
 
 void copy_tensors(const NamedTensors& from, const NamedTensors& to, const std::string& file) {
   torch::NoGradGuard no_grad;
-  require(from.size() == to.size(), "{} holds {} tensors where the model has {}", file, from.size(),
+  require(from.size() == to.size(), "{} holds {} tensors, but the model has {}", file, from.size(),
           to.size());
   for (size_t i = 0; i < to.size(); ++i) {
     const auto& [name, source] = from[i];
     auto [expected, target] = to[i];
-    require(name == expected, "{} holds the tensor '{}' where the model has '{}'", file, name,
-            expected);
+    require(name == expected, "{} holds the tensor '{}' in the place of '{}' of the model", file,
+            name, expected);
     require(source.sizes() == target.sizes() && source.scalar_type() == target.scalar_type(),
             "{}: the tensor '{}' does not have the model's shape and type", file, name);
     target.copy_(source);

@@ -93,11 +93,10 @@ void Divergence::check_drift() const {
   const double spread = std::sqrt(
       std::inner_product(differences_.begin(), last, differences_.begin(), 0.0) / kBefore);
   if (std::abs(mean) <= kLargestDrift * spread || std::abs(mean) <= kUnremarkable * sites_) return;
-  throw NumericalError(
-      fmt::format("the mean energies of data and chains drift apart: their difference is {:.4g} "
-                  "over the last {} iterations, and was {:.4g} (root mean square) over the {} "
-                  "before",
-                  mean, kSuspectStretch, spread, kBefore));
+  throw NumericalError(fmt::format(
+      "the mean energies of data and chains drift apart: the mean of their difference is {:.4g} "
+      "over the last {} iterations, and its root mean square was {:.4g} over the {} before",
+      mean, kSuspectStretch, spread, kBefore));
 }
 
 void Divergence::check_stuck() const {
@@ -110,8 +109,8 @@ void Divergence::check_stuck() const {
   const double before = *middle;
   if (now >= kLeastShare * before) return;
   throw NumericalError(
-      fmt::format("the chains are stuck: of their steps {:.2g} are accepted over the last {} "
-                  "iterations, and {:.2g} were (median) over the {} before",
+      fmt::format("the chains are stuck: their mean acceptance is {:.2g} over the last {} "
+                  "iterations, and its median was {:.2g} over the {} before",
                   now, kStuck, before, kMovedBefore));
 }
 

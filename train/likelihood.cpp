@@ -23,9 +23,9 @@ double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string
   const torch::Tensor bad = torch::isfinite(energy).logical_not().nonzero();
   if (bad.size(0) > 0) {
     const int64_t row = bad[0][0].item<int64_t>();
-    throw NumericalError(
-        fmt::format("the energy of row {} of the {} images is {}; {} of {} are not finite", row,
-                    split, energy[row].item<double>(), bad.size(0), energy.size(0)));
+    throw NumericalError(fmt::format(
+        "the energy of row {} of the {} images is {}; in all, {} of {} energies are not finite",
+        row, split, energy[row].item<double>(), bad.size(0), energy.size(0)));
   }
   return energy.mean().item<double>();
 }
@@ -36,7 +36,8 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
                            const std::optional<double>& scale) {
   const StateSpace space = model.space();
   if (!space.discrete()) return Factorised::normal(space.sites, scale.value_or(1), device);
-  require_options(!scale, "`start-scale` is of continuous states; {} has others", model.title());
+  require_options(!scale, "`start-scale` requires continuous states, which {} does not have",
+                  model.title());
   const torch::Tensor base = model.base_mean();
   if (base.defined()) return Factorised::independent(base.to(device));
   if (data) return Factorised::independent(clamped_mean(*data).to(device));
@@ -93,8 +94,9 @@ std::optional<ValidationScore> quick_validation_likelihood(
                                         .seed = options.seed,
                                         .stream = RandomStream::kValidation},
                                        device, ranks);
-  StopConsensus agreement(all_ranks);
-  const AisResult ais = annealing.run({}, [&] { return agreement({.stop = stop && stop()}).stop; });
+  StopConsensus stop_consensus(all_ranks);
+  const AisResult ais =
+      annealing.run({}, [&] { return stop_consensus({.stop = stop && stop()}).stop; });
   if (!ais.finished) return std::nullopt;
   return ValidationScore{-energy - ais.log_z, ais.weight_ess,
                          weights_warning(ais.weight_ess, options.chains)};

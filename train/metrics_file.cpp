@@ -60,7 +60,7 @@ void MetricsFile::on_start(int64_t iteration) {
     beside += ".damaged";
     const bool earlier = std::filesystem::exists(beside);
     write_file(beside, (earlier ? read_file(beside) : "") + damaged);
-    complaint_ = fmt::format("{} has {} lines that cannot be read; they are in {} now",
+    complaint_ = fmt::format("{} had {} lines that cannot be read; they were moved to {}",
                              file_.string(), lines, beside.string());
   }
   if (kept.size() < text.size()) write_file(file_, kept);

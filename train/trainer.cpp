@@ -37,8 +37,8 @@ void require_same_parameters(const EnergyModel& model) {
   for (const auto& [name, tensor] : distinct_parameters(model)) {
     const auto now = live.find(name);
     require(now != live.end() && now->second.is_same(tensor),
-            "the parameter '{}' of {} is no longer the tensor whose training began: change it in "
-            "place, or begin to train anew",
+            "the parameter '{}' of {} is no longer the tensor with which training began; change it "
+            "in place, or start a new training run",
             name, model.title());
   }
 }
@@ -50,8 +50,8 @@ TrainOptions checked(const TrainOptions& o) {
           kLargestRate);
   require(o.warmup >= 0, "warmup is {}; it must be 0 or more", o.warmup);
   require(o.end_rate >= 0 && o.end_rate <= o.learning_rate,
-          "the last learning rate is {}; it must be in [0, {}], the first one", o.end_rate,
-          o.learning_rate);
+          "the last learning rate is {}; it must be at least 0 and at most the first one, {}",
+          o.end_rate, o.learning_rate);
   require(std::isfinite(o.clip) && o.clip >= 0, "clip is {}; it must be 0 or more", o.clip);
   require(
       std::isfinite(o.weight_decay) && o.weight_decay >= 0 && o.weight_decay * o.learning_rate < 1,
@@ -75,13 +75,13 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
       parameters_(trainable_parameters(*model_)),
       adam_(parameters_, options.weight_decay),
       ema_(parameters_, options.ema),
-      descent_("an iteration", objective_->repeats(*model_)),
+      descent_("an iteration", objective_->capturable(*model_)),
       to_stop_(
           torch::zeros({}, parameters_[0].options().dtype(torch::kFloat64).requires_grad(false))),
       divergence_(model_->space().sites) {}
 
 TrainResult Trainer::run() {
-  TORCH_INTERNAL_ASSERT(directory_, "start() or resume() comes first");
+  TORCH_INTERNAL_ASSERT(directory_, "start() or resume() must be called first");
   sitting_ = Clock::now();
   if (evaluation_pending_) {
     try {
@@ -133,12 +133,14 @@ Metrics Trainer::iterate() {
   require_same_parameters(*model_);
   ++iteration_;
   adam_.set_learning_rate(learning_rate());  // also checks the layout of the parameters
-  objective_->advance_chains(*model_, iteration_);
+  Batch batch = objective_->draw(*model_, iteration_);
   if (ranks().size() > 1) to_stop_.fill_(to_stop() ? 1.0 : 0.0);
-  descent_.run(parameters_[0].device(), [this] { descend(); });
+  descent_.run(parameters_[0].device(), [&] { descend(batch); });
   adam_.count_writes();
-  objective_->keep_chains();
+  const auto of_batch = std::move(batch.metrics);
+  objective_->keep(std::move(batch));
 
+  // The rest is diagnostics.
   const torch::Tensor read = numbers_.cpu();
   const double *state = read.const_data_ptr<double>(), *scalar = state + 3;
   stopped_ |= scalar[0] > 0;  // a stop flag of any rank stops all
@@ -147,7 +149,7 @@ Metrics Trainer::iterate() {
   state[2] > 0 ? note_skipped(scalar[1], state[1]) : divergence_.updated();
   Metrics metrics{.iteration = iteration_};
   for (size_t i = 0; i < names_.size(); ++i) metrics.add(names_[i], scalar[2 + i]);
-  for (const auto& [name, value] : objective_->signals()) metrics.add(name, value);
+  for (const auto& [name, value] : of_batch) metrics.add(name, value);
   metrics.add("gradient_norm", state[1]);
   metrics.add("learning_rate", learning_rate());
   if (skipped_ > 0) metrics.add("skipped", static_cast<double>(skipped_));
@@ -182,8 +184,9 @@ double Trainer::planned_rate(const LearningRate& plan) const {
   return std::ldexp(plan.at(iteration_), -static_cast<int>(recoveries_.size()));
 }
 
-void Trainer::descend() {
-  const Loss loss = objective_->loss(*model_, iteration_);
+void Trainer::descend(const Batch& batch) {
+  const Loss loss = objective_->loss(*model_, batch);
+  energies_ = loss.energies;
   names_.clear();
   std::vector<torch::Tensor> own = {to_stop_, loss.value.detach()};
   for (const auto& [name, value] : loss.metrics) {
@@ -202,18 +205,19 @@ void Trainer::descend() {
     gradients.push_back(p.grad());
   }
   if (ranks().size() > 1) add_up(gradients, scalars);
-  objective_->before_step();
-  const torch::Tensor norms = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64);
-  const torch::Tensor norm = norms.norm();
-  // The step is also skipped if the norm exceeds float32's range: the square of such a gradient
-  // would make Adam's second moment infinite for good.
-  const torch::Tensor skip = torch::isfinite(norm + scalars[1]).logical_not().to(torch::kFloat32);
-  if (options_.clip > 0) {
-    torch::NoGradGuard no_grad;
-    at::_foreach_mul_(gradients, (options_.clip / norm).clamp_max(1).to(torch::kFloat32));
-  }
-  adam_.step(skip);
-  objective_->after_step(skip);
+  torch::Tensor norm, skip;
+  objective_->update([&] {
+    norm = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64).norm();
+    // The step is also skipped if the norm exceeds float32's range: the square of such a gradient
+    // would make Adam's second moment infinite for good.
+    skip = torch::isfinite(norm + scalars[1]).logical_not().to(torch::kFloat32);
+    if (options_.clip > 0) {
+      torch::NoGradGuard no_grad;
+      at::_foreach_mul_(gradients, (options_.clip / norm).clamp_max(1).to(torch::kFloat32));
+    }
+    adam_.step(skip);
+    return skip;
+  });
   ema_.update(skip);
   numbers_ =
       torch::cat({torch::stack({parameters_finite(), norm, skip.to(torch::kFloat64)}), scalars});

@@ -99,9 +99,9 @@ class Trainer {
   Metrics iterate();
 
  private:
-  // The training loop (trainer.cpp). descend() computes the loss and its gradient, updates the
-  // parameters and the averages, and sets numbers_.
-  void descend();
+  // The training loop (trainer.cpp). descend() computes the loss of a batch and its gradient,
+  // updates the parameters and the averages, and sets numbers_ and energies_.
+  void descend(const Batch& batch);
   bool to_stop() const { return hooks_.stop && hooks_.stop(); }
   void note_skipped(double loss, double norm);
   TrainResult result(bool interrupted) const;
@@ -147,6 +147,7 @@ class Trainer {
   // objective's metrics, whose names are in names_.
   torch::Tensor numbers_;
   std::vector<std::string> names_;
+  NamedTensors energies_;  // U of the latest batch, this rank's part; empty before it
   std::optional<RunDirectory> directory_;
   std::optional<MetricsFile> metrics_file_;  // the metrics file of the directory
 

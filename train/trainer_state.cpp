@@ -48,11 +48,11 @@ void Trainer::resume(const std::filesystem::path& directory) {
   evaluation_pending_ = ranks().any(ranks().is_rank0() && iteration_ > 0 && evaluation_due() &&
                                     !metrics_file_->scored());
   if (ranks().is_rank0()) export_weights();  // a killed process may not have written them
-  log(fmt::format(
-      "resumed at iteration {}{}", iteration_,
-      checkpoint.program == options_.program
-          ? ""
-          : fmt::format(" by the program {}; it was {}", options_.program, checkpoint.program)));
+  log(fmt::format("resumed at iteration {}{}", iteration_,
+                  checkpoint.program == options_.program
+                      ? ""
+                      : fmt::format(" with the program {}; the checkpoint was written by {}",
+                                    options_.program, checkpoint.program)));
   if (metrics_file_ && !metrics_file_->warning().empty()) warn(metrics_file_->warning());
   warn_of_warmup();
   warn_of_plan(checkpoint);
@@ -61,13 +61,13 @@ void Trainer::resume(const std::filesystem::path& directory) {
 void Trainer::warn_of_warmup() {
   if (options_.warmup < options_.iterations) return;
   warn(fmt::format(
-      "the warm-up of the learning rate takes {} iterations and the run has {}: the rate comes to "
-      "{:.3g} of {:g} at its end{}",
+      "the warm-up of the learning rate takes {} iterations, but the run has {}, so that the rate "
+      "reaches {:.3g} of {:g} at its end{}",
       options_.warmup, options_.iterations,
       options_.learning_rate * static_cast<double>(options_.iterations) /
           static_cast<double>(options_.warmup),
       options_.learning_rate,
-      options_.schedule == RateSchedule::kConstant ? "" : ", and its schedule never begins"));
+      options_.schedule == RateSchedule::kConstant ? "" : ", and the schedule never begins"));
 }
 
 // Warns if a resumed run has another plan of the learning rate than before.
@@ -85,10 +85,10 @@ void Trainer::warn_of_plan(const Checkpoint& resumed) {
   ++iteration_;
   const double next = learning_rate();
   --iteration_;
-  warn(fmt::format(
-      "the learning rate is planned anew from iteration {} to {} ({}): it was {:.4g}, and the next "
-      "iteration has {:.4g}",
-      iteration_, options_.iterations, name_of(options_.schedule), was, next));
+  warn(
+      fmt::format("the schedule of the learning rate starts again from iteration {} and ends at {} "
+                  "({}): the rate was {:.4g}, and it is {:.4g} in the next iteration",
+                  iteration_, options_.iterations, name_of(options_.schedule), was, next));
 }
 
 std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
@@ -102,7 +102,7 @@ std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
       throw;  // the file itself may be sound
     } catch (const Error& error) {
       directory_->set_aside(*file);
-      log(fmt::format("set aside a checkpoint that cannot be read: {}", error.what()));
+      log(fmt::format("a checkpoint that cannot be read was set aside: {}", error.what()));
     }
   }
   fail("no checkpoint of {} can be read; log.txt there says why", directory_->file("").string());
@@ -111,7 +111,7 @@ std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
 void Trainer::save() {
   check_parameters();
   saved_ = iteration_;
-  NamedTensors energies = objective_->batch_energies();
+  NamedTensors energies = energies_;
   for (auto& [name, energy] : energies) energy = ranks().gather(energy).cpu();
   if (!ranks().is_rank0()) return;
   const std::filesystem::path file = directory_->checkpoint_file(iteration_);
@@ -121,7 +121,8 @@ void Trainer::save() {
   try {
     objective_->draw_samples(*model_, directory_->samples_file(iteration_));
   } catch (const Error& error) {  // a missing picture is no reason to end the run
-    warn(fmt::format("iteration {}: no picture of the chains: {}", iteration_, error.what()));
+    warn(fmt::format("iteration {}: the picture of the chains could not be written: {}", iteration_,
+                     error.what()));
   }
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
   notify([&](TrainObserver& observer) {

@@ -36,7 +36,7 @@ Json run_cells(const Options& options, const GridSpec& spec, const Grid& grid, O
                const Context& context) {
   const bool silent = quiet(options);
   const std::string goes_on =
-      fmt::format("isinglass ablate --resume {} goes on", out.path().string());
+      fmt::format("isinglass ablate --resume {} continues the run", out.path().string());
   Progress progress("ablate", static_cast<int64_t>(grid.cells.size()), silent);
   GridHooks hooks{
       .on_cell = [&](int64_t done, const std::string& cell) { progress.update(done, cell); },
@@ -44,8 +44,10 @@ Json run_cells(const Options& options, const GridSpec& spec, const Grid& grid, O
       .on_stale =
           [&](int64_t cells, const std::string& why, const std::filesystem::path& folder) {
             if (silent) return;
-            fmt::print(stderr, "isinglass: {} cells go again: {}; what they were moves to {}\n",
-                       cells, why, folder.string());
+            fmt::print(
+                stderr,
+                "isinglass: {} cells are run again because {}; their old files are moved to {}\n",
+                cells, why, folder.string());
           }};
   if (Job* job = present_job()) hooks.next = [job] { return job->next("cell"); };
   try {
@@ -91,9 +93,10 @@ Command ablate_command() {
                   .options = options_of<GridSpec>(),
                   .run = run_ablate,
                   .by_ranks = true};
-  append(command.options, {out_option("directory of the results; required, or --resume"),
-                           resume_option("go on with the grid of this directory"),
-                           overwrite_option(), tensorboard_option()});
+  append(command.options,
+         {out_option("directory of the results; required unless --resume is given"),
+          resume_option("continue the grid of this directory"), overwrite_option(),
+          tensorboard_option()});
   return command;
 }
 

@@ -31,7 +31,8 @@ void write_stage_profile(const std::filesystem::path& file, const std::vector<St
                          torch::Device device) {
   const auto last = std::find_if(stages.rbegin(), stages.rend(),
                                  [](const Stage& stage) { return !is_bound(stage.name); });
-  require(last != stages.rend(), "--profile: --stages names bounds of the machine only");
+  require(last != stages.rend(),
+          "--profile needs a stage to trace, but --stages names only bounds of the machine");
   setenv("KINETO_LOG_LEVEL", "99", 0);  // otherwise the profiler reports a missing GPU on stderr
   write_profile(file, device, [&] { last->seconds(1); });
 }
@@ -76,7 +77,7 @@ std::string run_bench(const Options& options) {
   const BenchSpec given = spec_of<BenchSpec>(options.said());
   check_stages(given);
   require(!options.flag("profile") || options.has("out"),
-          "--profile is written to --out, which is missing");
+          "--profile needs --out, the directory to which the trace is written");
   std::optional<OutputDirectory> out;
   if (options.has("out")) out.emplace(options);
   Json before;
@@ -107,7 +108,8 @@ std::string run_bench(const Options& options) {
 Command bench_command() {
   Command command{
       .name = "bench",
-      .summary = "time every stage of a model and a sampler beside the machine's bounds",
+      .summary =
+          "time the stages of a model and a sampler, and compare them with the machine's bounds",
       .options = options_of<BenchSpec>(),
       .run = run_bench};
   append(command.options,
@@ -121,7 +123,8 @@ Command bench_command() {
           {.name = "compare",
            .type = ValueType::kPath,
            .unit = "FILE",
-           .help = "bench.json, or --json, of another run: print the ratio of every stage's time",
+           .help = "bench.json, or --json output, of another run "
+                   "with which the time of every stage is compared",
            .stored = false,
            .topic = Topic::kOutput},
           out_option("directory to write bench.json to (default: none)"),

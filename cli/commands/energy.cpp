@@ -23,12 +23,12 @@ namespace fs = std::filesystem;
 
 fs::path output_file(const Options& options) {
   const fs::path out = options.path("out");
-  require(!fs::is_directory(out), "--out {} is a directory; a file is needed, such as E.pt",
+  require(!fs::is_directory(out), "--out {} is a directory, but it must be a file, such as E.pt",
           out.string());
   for (const char* input : {"states", "weights"}) {
     std::error_code missing;
     require(!options.has(input) || !fs::equivalent(out, options.path(input), missing),
-            "--out {} is the file of --{}; another one is needed", out.string(), input);
+            "--out {} is the same file as --{}, but it must be another one", out.string(), input);
   }
   return out;
 }
@@ -61,7 +61,7 @@ std::string run_energy(const Options& options) {
                       (!result.gradient.defined() || result.gradient.isfinite().all().item<bool>());
   if (!finite) {
     throw NumericalError(
-        fmt::format("{}: the energy or its gradient is not finite at a state", states));
+        fmt::format("the energy or its gradient is not finite at a state of {}", states));
   }
   PtDict file{{"energy", PtValue{result.energy}}};
   if (result.gradient.defined()) file.push_back({"gradient", PtValue{result.gradient}});
@@ -86,7 +86,7 @@ std::string run_energy(const Options& options) {
 
 Command energy_command() {
   Command command{.name = "energy",
-                  .summary = "energies and gradients of given states",
+                  .summary = "compute energies and gradients of given states",
                   .options = options_of<EnergySpec>(),
                   .run = run_energy};
   Option out = out_option("the .pt file to write; required");

@@ -30,8 +30,8 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
   if (!evaluation.outcome().empty()) text += fmt::format("  {}\n", evaluation.outcome());
   for (const SplitLikelihood& split : evaluation.splits()) {
     text += fmt::format(
-        "  {:<10} {}; {:.4f} bits per pixel; independent pixels {:.1f} nats, {:.4f} "
-        "bits\n",
+        "  {:<10} {}; {:.4f} bits per pixel; "
+        "independent pixels {:.1f} nats, {:.4f} bits\n",
         split.split, likelihood_text(split.nats, verdict), split.bits_per_dim, split.independent,
         split.independent_bits_per_dim);
   }
@@ -71,17 +71,18 @@ std::string run_evaluate(const Options& options) {
   LikelihoodEvaluation evaluation(spec_of<EvaluateSpec>(options.said()), context);
   const fs::path checkpoint = out.file("ais-checkpoint.pt");
   if (options.has("resume") || OutputDirectory::begun_before(options)) {
-    require(!fs::exists(out.file("ais.json")), "--resume {}: that evaluation is finished",
+    require(!fs::exists(out.file("ais.json")),
+            "--resume {} has nothing to do, because that evaluation is finished",
             out.path().string());
     if (fs::exists(checkpoint)) evaluation.restore(checkpoint);
   }
-  if (const std::string complaint = evaluation.warning();
-      !complaint.empty() && is_rank0() && !quiet(options)) {
-    fmt::print(stderr, "isinglass: warning: {}\n", spell_options(complaint, "--"));
+  if (const std::string warning = evaluation.warning();
+      !warning.empty() && is_rank0() && !quiet(options)) {
+    fmt::print(stderr, "isinglass: warning: {}\n", spell_options(warning, "--"));
   }
   // Says how many steps are done and how to resume.
   const auto standing = [&] {
-    return fmt::format("{} of {} steps; isinglass evaluate --resume {} goes on",
+    return fmt::format("{} of {} steps; isinglass evaluate --resume {} continues the run",
                        evaluation.steps_done(), evaluation.steps_total(), out.path().string());
   };
   nlohmann::ordered_json json;
@@ -94,7 +95,7 @@ std::string run_evaluate(const Options& options) {
          .on_saved =
              [&] { out.keep(fmt::format("{} holds {}", checkpoint.string(), standing())); }});
     progress.reset();
-    if (!finished) throw Interrupted("saved after " + standing());
+    if (!finished) throw Interrupted("the evaluation was saved after " + standing());
     if (!is_rank0()) return;
     json = evaluation.json();
     write_pt(out.file("chains.pt"), PtValue{evaluation.estimate().chains()});
@@ -112,13 +113,14 @@ std::string run_evaluate(const Options& options) {
 
 Command evaluate_command() {
   Command command{.name = "evaluate",
-                  .summary = "log Z by annealing or tempering, and log-likelihoods",
+                  .summary = "estimate log Z by annealing or tempering, and log-likelihoods",
                   .options = options_of<EvaluateSpec>(),
                   .run = run_evaluate,
                   .by_ranks = true};
-  append(command.options, {out_option("directory of the results; required, or --resume"),
-                           resume_option("go on with the evaluation of this directory"),
-                           overwrite_option(), tensorboard_option()});
+  append(command.options,
+         {out_option("directory of the results; required unless --resume is given"),
+          resume_option("continue the evaluation of this directory"), overwrite_option(),
+          tensorboard_option()});
   return command;
 }
 

@@ -104,6 +104,7 @@ const PtValue* find(const PtDict& dict, const std::string& key) {
   return found == dict.end() ? nullptr : &found->second;
 }
 
+// Returns what a file holds, which its keys show.
 std::string kind_of(const PtDict& dict) {
   if (find(dict, "samples") && find(dict, "energy")) return "samples";
   if (find(dict, "energy") && find(dict, "gradient")) return "energies and gradients";
@@ -164,13 +165,13 @@ Json read_config(const fs::path& file) {
     text << toml::json_formatter{toml::parse(read_file(file), file.string())};
     return Json::parse(text.str());
   } catch (const toml::parse_error& error) {
-    fail("{}: not TOML: {}", file.string(), error.description());
+    fail("{} is not valid TOML: {}", file.string(), error.description());
   }
 }
 
 Finding inspect_run(const fs::path& directory, ImageSize image) {
   require(fs::exists(directory / "config.toml"),
-          "{} is neither a run directory, for it has no config.toml, nor a folder of PNG images",
+          "{} is neither a run directory (it has no config.toml) nor a folder of PNG images",
           directory.string());
   Finding finding;
   finding.description = {{"directory", directory.string()},
@@ -180,7 +181,7 @@ Finding inspect_run(const fs::path& directory, ImageSize image) {
     const fs::path file = directory / (std::string(name) + ".json");
     if (!fs::exists(file)) continue;
     const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
-    require(!json.is_discarded(), "{} is not JSON", file.string());
+    require(!json.is_discarded(), "{} is not valid JSON", file.string());
     finding.description[name] = json;
   }
   if (fs::exists(directory / "metrics.jsonl")) {
@@ -209,7 +210,7 @@ Finding inspect_file(const fs::path& file, ImageSize image) {
   if (const auto data = describe_data_file(file)) return inspect_data(*data, file);
   if (fs::is_directory(file)) return inspect_run(file, image);
   require(file.extension() == ".pt" || file.extension() == ".pth" || starts_as_zip(file),
-          "{} is no file that is read; these are: {}, and run directories", file.string(),
+          "{} is not a file that inspect can read; it reads {} and run directories", file.string(),
           readable_formats());
   return inspect_pt(file, image);
 }
@@ -225,7 +226,7 @@ std::string tensor_line(const Json& tensor) {
     line += fmt::format("  {:.6g} to {:.6g}, mean {:.6g}", tensor["min"].get<double>(),
                         tensor["max"].get<double>(), tensor["mean"].get<double>());
   }
-  if (tensor.contains("non_finite")) line += "  NOT FINITE: " + text_of(tensor["non_finite"]);
+  if (tensor.contains("non_finite")) line += "  not finite: " + text_of(tensor["non_finite"]);
   return line;
 }
 
@@ -250,7 +251,7 @@ std::string run_inspect(const Options& options) {
   Finding finding = inspect_file(file, image_size(options.text("image"), "--image"));
   if (options.has("out")) {
     require(finding.images.defined(),
-            "{} holds no images of {} pixels; --image HxW says their size", file.string(),
+            "{} holds no images of {} pixels; --image HxW sets another size", file.string(),
             options.text("image"));
     write_picture_grid(options.path("out"), finding.images, finding.height, finding.width, kColumns,
                        finding.scale);
@@ -266,11 +267,11 @@ std::string run_inspect(const Options& options) {
 
 Command inspect_command() {
   return {.name = "inspect",
-          .summary = "what is in a data file, parameter file, checkpoint or run directory",
+          .summary = "describe a data file, parameter file, checkpoint or run directory",
           .options = {{.name = "file",
                        .type = ValueType::kPath,
                        .unit = "FILE",
-                       .help = "the file or directory; --file may be left out",
+                       .help = "file or directory to describe; it may be given without --file",
                        .stored = false,
                        .topic = Topic::kData},
                       {.name = "image",
@@ -281,7 +282,7 @@ Command inspect_command() {
                       {.name = "out",
                        .type = ValueType::kPath,
                        .unit = "FILE.png",
-                       .help = "draw the first 64 images, or those of the last draws",
+                       .help = "picture to write, of the first 64 images or of the last draws",
                        .stored = false,
                        .topic = Topic::kOutput}},
           .run = run_inspect,

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 std::string run_report(const Options& options) {
   const fs::path directory = options.path("directory");
   const fs::path file = options.has("out") ? options.path("out") : directory / "report.html";
-  require(!fs::is_directory(file), "--out {} is a directory; a file name is needed", file.string());
+  require(!fs::is_directory(file), "--out {} is a directory, but it must be a file", file.string());
   judge_grid(directory);
   write_report(directory, file);
   if (!options.flag("json")) return fmt::format("{}\n", file.string());
@@ -27,22 +27,22 @@ std::string run_report(const Options& options) {
 }  // namespace
 
 Command report_command() {
-  return {
-      .name = "report",
-      .summary = "make the page of a run or a grid: one HTML file that opens with no network",
-      .options = {{.name = "directory",
-                   .type = ValueType::kPath,
-                   .unit = "DIR",
-                   .help = "what ablate, train, evaluate, sample or bench wrote; the bare argument",
-                   .topic = Topic::kData},
-                  {.name = "out",
-                   .type = ValueType::kPath,
-                   .unit = "FILE",
-                   .help = "the page (default: DIR/report.html)",
-                   .stored = false,
-                   .topic = Topic::kOutput}},
-      .run = run_report,
-      .positional = "directory"};
+  return {.name = "report",
+          .summary = "write the report of a run or a grid, one HTML file that needs no network",
+          .options = {{.name = "directory",
+                       .type = ValueType::kPath,
+                       .unit = "DIR",
+                       .help = "directory that ablate, train, evaluate, sample or bench wrote; it "
+                               "may be given without --directory",
+                       .topic = Topic::kData},
+                      {.name = "out",
+                       .type = ValueType::kPath,
+                       .unit = "FILE",
+                       .help = "file to write (default: DIR/report.html)",
+                       .stored = false,
+                       .topic = Topic::kOutput}},
+          .run = run_report,
+          .positional = "directory"};
 }
 
 }  // namespace isinglass

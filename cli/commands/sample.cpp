@@ -56,8 +56,9 @@ std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirec
   if (2 * shape.bytes() <= available_memory(torch::kCPU)) return {};
   const double room = static_cast<double>(std::filesystem::space(out.path()).available);
   require((netcdf ? 4 : 3) * shape.bytes() <= room,
-          "the draws take {:.1f} GiB, and as much again in each of {} and the files that --resume "
-          "reads; {} has {:.1f} GiB left (fewer --steps, a larger --thin or --no-samples)",
+          "the draws take {:.1f} GiB on disk, and each of {} and the files that --resume reads "
+          "takes as much again, but {} has only {:.1f} GiB left; use fewer --steps, a larger "
+          "--thin or --no-samples",
           shape.bytes() / kGibibyte, netcdf ? "samples.pt, samples.nc" : "samples.pt",
           out.path().string(), room / kGibibyte);
   return out.file("draws.tmp");
@@ -108,7 +109,8 @@ bool resumes(const Options& options, const OutputDirectory& out) {
   const Json summary = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
   const bool finished = summary.is_object() && summary.contains("steps_done") &&
                         summary["steps_done"] == summary["steps"];
-  require(!finished, "--resume {}: that run is finished", out.path().string());
+  require(!finished, "--resume {} has nothing to do, because that run is finished",
+          out.path().string());
   return false;
 }
 
@@ -123,7 +125,7 @@ std::string run_sample(const Options& options) {
   const bool keep = !spec.no_samples;
   if (spec.netcdf) {
     require(keep, "--netcdf and --no-samples exclude each other");
-    require(plan.steps > 0, "--netcdf needs draws; --steps is 0");
+    require(plan.steps > 0, "--netcdf needs draws, but --steps is 0");
     require_netcdf();
   }
   OutputDirectory out(options);
@@ -131,14 +133,14 @@ std::string run_sample(const Options& options) {
   Sampling sampling(spec, context);
   sampling.watch_mixing();
   Json summary;
-  std::string complaint;
+  std::string sampling_warning;
   out.fill(options.of_run(values_of(sampling.spec())), [&] {
     Recorder recorder = sampling.recorder(
         keep, keep && is_rank0() ? draws_file(sampling.draws(), out, spec.netcdf) : "");
     std::optional<StepRecorder> moves;
     if (spec.netcdf) moves.emplace(plan, *context.ranks);
     const std::string again =
-        fmt::format("isinglass sample --resume {} goes on", out.path().string());
+        fmt::format("isinglass sample --resume {} continues the run", out.path().string());
     SavedSampling saved(
         sampling, recorder, moves ? &*moves : nullptr, out.path(), options.real("checkpoint-every"),
         *context.ranks, [&](const RunProgress& made) {
@@ -162,21 +164,21 @@ std::string run_sample(const Options& options) {
       put_numbers(*events, result.steps, summary,
                   {"acceptance", "hops", "rhat", "ess", "adapted", "tempering"});
     }
-    complaint = sampling.warning();
+    sampling_warning = sampling.warning();
     if (stopped) {
       const bool kept = context.ranks->any(is_rank0() && SavedSampling::exists(out.path()));
       throw Interrupted(
           fmt::format("{} of {} steps were made{}; {}", result.steps, plan.steps,
                       what_is_kept(recorder.made(), spec.no_samples, summary, out.path().string()),
                       kept ? again
-                           : fmt::format("isinglass sample --resume {} makes the burn-in anew",
+                           : fmt::format("isinglass sample --resume {} repeats the burn-in",
                                          out.path().string())));
     }
     if (is_rank0()) saved.remove();
   });
   if (!is_rank0()) return "";
   std::vector<std::string> warnings = chain_warnings(summary);
-  warnings.insert(warnings.begin(), complaint);
+  warnings.insert(warnings.begin(), sampling_warning);
   warnings.push_back(optimum_warning(summary));
   for (const std::string& warning : warnings) {
     if (warning.empty() || quiet(options)) continue;
@@ -200,13 +202,13 @@ Command sample_command() {
                             .help = "print the samplers and models, and stop",
                             .initial = false,
                             .stored = false},
-                           out_option("directory of the run; required, or --resume"),
-                           resume_option("go on with the run of this directory"),
+                           out_option("directory of the run; required unless --resume is given"),
+                           resume_option("continue the run of this directory"),
                            {.name = "checkpoint-every",
                             .type = ValueType::kReal,
                             .unit = "SECONDS",
-                            .help = "keep draws and chains so often, for --resume; 0: only when "
-                                    "the run is interrupted",
+                            .help = "time between saves of the draws and chains for --resume; 0: "
+                                    "only when the run is interrupted",
                             .initial = 60.0,
                             .minimum = 0,
                             .stored = false,

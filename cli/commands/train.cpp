@@ -43,7 +43,7 @@ class TrainProgress : public TrainObserver {
     progress_.emplace("train", iterations_, quiet_, iteration);
     if (!quiet_) {
       fmt::print(stderr,
-                 "isinglass: training diverged, and goes on from iteration {}; {} says why\n",
+                 "isinglass: training diverged and continues from iteration {}; {} says why\n",
                  iteration, out_.file("log.txt").string());
     }
   }
@@ -69,8 +69,8 @@ class TrainProgress : public TrainObserver {
     if (events_ && fs::exists(picture)) {
       events_->picture(std::stoll(file.stem().string()), "samples", read_file(picture));
     }
-    out_.keep(fmt::format("{} is kept; isinglass train --resume {} goes on", file.string(),
-                          out_.path().string()));
+    out_.keep(fmt::format("{} is kept; isinglass train --resume {} continues the run",
+                          file.string(), out_.path().string()));
   }
 
   void on_warning(const std::string& message) override {
@@ -102,7 +102,8 @@ bool resumes(const Options& options) {
   const fs::path newest = newest_checkpoint(directory);
   if (newest.empty()) return false;
   const int64_t done = std::strtoll(newest.stem().c_str(), nullptr, 10);
-  require(options.integer("iters") >= done, "--iters is {}, but {} has made {} iterations",
+  require(options.integer("iters") >= done,
+          "--iters is {}, but the run in {} has already made {} iterations",
           options.integer("iters"), directory.string(), done);
   return true;
 }
@@ -125,9 +126,10 @@ std::string result_text(const Options& options, const TrainSpec& spec, const Tra
                                     ? ""
                                     : fmt::format(" (it diverged {} times; {} says when)",
                                                   result.recoveries, out.file("log.txt").string());
-  return fmt::format("{} trained on {} for {} iterations{}{}; averaged parameters in {}\n",
-                     spec.model.name, spec.data.name, result.iteration, skipped, recovered,
-                     out.file("ema.pt").string());
+  return fmt::format(
+      "{} was trained on {} for {} iterations{}{}; its averaged parameters are in {}\n",
+      spec.model.name, spec.data.name, result.iteration, skipped, recovered,
+      out.file("ema.pt").string());
 }
 
 std::string run_train(const Options& options) {
@@ -144,8 +146,9 @@ std::string run_train(const Options& options) {
     result = trainer.run();
     progress.end();
     if (result.interrupted) {
-      throw Interrupted(fmt::format("saved after iteration {}; isinglass train --resume {} goes on",
-                                    result.iteration, out.path().string()));
+      throw Interrupted(fmt::format(
+          "the run was saved after iteration {}; isinglass train --resume {} continues the run",
+          result.iteration, out.path().string()));
     }
   });
   if (!is_rank0()) return "";
@@ -157,13 +160,13 @@ std::string run_train(const Options& options) {
 Command train_command() {
   Command command{
       .name = "train",
-      .summary = "train a model on a data set: contrastive divergence, score matching, classes",
+      .summary = "train a model by contrastive divergence, score matching or classification",
       .options = options_of<TrainSpec>(),
       .run = run_train,
       .by_ranks = true};
-  append(command.options, {out_option("run directory; required, or --resume"),
-                           resume_option("go on with the run of this directory"),
-                           overwrite_option(), tensorboard_option()});
+  append(command.options, {out_option("run directory; required unless --resume is given"),
+                           resume_option("continue the run of this directory"), overwrite_option(),
+                           tensorboard_option()});
   return command;
 }
 

@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "cli/options/options.h"
+#include "engine/options.h"
 #include "engine/registry.h"
 #include "engine/sampler.h"
-#include "engine/sampler_options.h"
 #include "io/error.h"
 
 namespace isinglass {
@@ -74,10 +74,10 @@ const SamplerEntry* named_sampler(const std::vector<std::string>& arguments) {
 
 bool of_other_samplers(const Option& option, const SamplerEntry* sampler) {
   if (!sampler || option.topic != Topic::kSampler) return false;
-  for (const SamplerOptionText& text : sampler_option_texts()) {
-    if (text.name == option.name) return !sampler->option(option.name);
-  }
-  return false;
+  const std::vector<SamplerOption>& all = sampler_options();
+  return !sampler->option(option.name) &&
+         std::any_of(all.begin(), all.end(),
+                     [&](const SamplerOption& known) { return known.name == option.name; });
 }
 
 // Returns the option with the range and the default that this sampler has for it.

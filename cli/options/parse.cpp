@@ -118,12 +118,12 @@ std::filesystem::path configuration_file(const OptionValues& flags) {
   if (resume == flags.end()) {
     return config == flags.end() ? std::string() : std::get<std::string>(config->second);
   }
-  require(config == flags.end(),
-          "--config and --resume exclude each other: a resumed run has its "
-          "own config.toml");
+  require(
+      config == flags.end(),
+      "--config and --resume exclude each other, because a resumed run has its own config.toml");
   const std::filesystem::path directory = std::get<std::string>(resume->second);
   require(std::filesystem::exists(directory / "config.toml"),
-          "--resume {}: no run directory (it has no config.toml)", directory.string());
+          "--resume {} is not a run directory, because it has no config.toml", directory.string());
   return directory / "config.toml";
 }
 

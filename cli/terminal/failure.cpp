@@ -26,7 +26,7 @@ Failure failure_of(std::exception_ptr exception) {
   } catch (const Interrupted& stop) {
     return {130, kInterrupted, stop.what()};
   } catch (const RankLost& lost) {
-    return {1, kLost, fmt::format("another rank has gone: {}", lost.what())};
+    return {1, kLost, fmt::format("another rank was lost: {}", lost.what())};
   } catch (const std::bad_alloc&) {
     return {2, kError, "out of memory; a smaller size is needed"};
   } catch (const c10::Error& error) {

@@ -21,7 +21,8 @@ void note_signal(int number) {
   if (!received.exchange(true) || number == SIGHUP) return;
   remove_unfinished_files();
   constexpr std::string_view kLine =
-      "isinglass: interrupted: at once, by a second signal; what was saved before is there\n";
+      "isinglass: interrupted: a second signal ended "
+      "the run at once; what was saved before is kept\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
   _exit(130);
 }

@@ -35,10 +35,10 @@ std::string rhats_text(const Json& summary) {
 std::string solution_text(const Json& summary) {
   if (!summary.contains("best")) return "";
   const Json& best = summary["best"];
-  if (!best.contains("step")) return "  no solution: no state seen was feasible\n";
+  if (!best.contains("step")) return "  no solution: the run saw no feasible state\n";
   const double optimum = best["optimum"].get<double>();
   return fmt::format(
-      "  best solution {}{}, first after step {} (best.pt)\n", best["value"].get<double>(),
+      "  best solution {}{}, first seen after step {} (best.pt)\n", best["value"].get<double>(),
       std::isnan(optimum)
           ? ""
           : fmt::format(" of the optimum {}, a ratio of {}", optimum, number(best["ratio"])),
@@ -52,9 +52,8 @@ std::string graph_text(const Json& summary) {
   const auto count = [&](const char* key) { return graph[key].get<int64_t>(); };
   const std::string header = graph["header"];
   return fmt::format(
-      "  graph: {} vertices, {} of them isolated, and {} edges; read {} header, its first vertex "
-      "as "
-      "{}; {} repeated edges count once\n",
+      "  graph: {} vertices ({} isolated) and {} edges; the file was read {} header and with {} as "
+      "its first vertex; {} repeated edges count once\n",
       count("vertices"), count("isolated_vertices"), count("edges"),
       header == "none" ? "without a" : "with the '" + header + "'", count("first_vertex"),
       count("repeated_edges"));
@@ -66,8 +65,8 @@ std::string tempering_text(const Json& summary) {
   const Json& t = summary["tempering"];
   const auto rejection = t["rejection"].get<std::vector<double>>();
   return fmt::format(
-      "  {} rungs: barrier {}, at most {} of swaps rejected; round trips an ensemble and scan {} ± "
-      "{} ({} by the rejections, {} at best)\n"
+      "  {} rungs: barrier {}, largest rejection rate of swaps {}; round trips per ensemble and "
+      "scan {} ± {} (predicted from the rejections {}, at best {})\n"
       "  log Z {} ± {}\n",
       t["rungs"].get<int64_t>(), number(t["barrier"]),
       number(*std::max_element(rejection.begin(), rejection.end())), number(t["round_trip_rate"]),
@@ -104,9 +103,9 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
       stuck, number(summary["rhat"]), rhats_text(summary), tempering_text(summary),
       graph_text(summary), solution_text(summary),
-      summary["exact"].get<bool>()
-          ? ""
-          : "  not exact: with these options the sampler has another stationary law\n",
+      summary["exact"].get<bool>() ? ""
+                                   : "  not exact: with these options the sampler's stationary "
+                                     "distribution differs from the target\n",
       directory);
 }
 

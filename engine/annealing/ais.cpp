@@ -97,8 +97,10 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   require_option(options.chains >= 1, "chains", options.chains, "at least 1 is needed");
   require_option(options.temperatures >= 1, "steps", options.temperatures,
                  "at least 1 temperature is needed");
-  require_option(has_counters(options.temperatures), "steps", options.temperatures,
-                 "at most {} temperatures have random numbers of their own", kLargestCounter);
+  require_option(
+      has_counters(options.temperatures), "steps", options.temperatures,
+      "at most {} temperatures are allowed, because random numbers are indexed by temperature",
+      kLargestCounter);
   // The estimate has the first chain numbers; the other runs have their own numbers after them.
   runs_end_ = options.first_chain + options.chains;
   const auto add = [&](Part part, int64_t temperatures, int64_t chains) {
@@ -124,10 +126,10 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
     }
     add(Part::kReverse, options.temperatures, options.chains);
   }
-  require_option(
-      has_counters(runs_end_), "chains", options.chains,
-      "all runs together need {} chains, and at most {} have random numbers of their own",
-      runs_end_, kLargestCounter);
+  require_option(has_counters(runs_end_), "chains", options.chains,
+                 "all runs together need {} chains, but at most {} are allowed, because random "
+                 "numbers are indexed by chain",
+                 runs_end_, kLargestCounter);
 }
 
 void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, double rhat,
@@ -144,13 +146,13 @@ void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, doubl
 int64_t AnnealedImportanceSampling::steps_total() const {
   int64_t total = steps_done_ - k_;
   for (size_t i = run_index_; i < runs_.size(); ++i) {
-    const bool over = runs_[i].part == Part::kEquilibrium && settled_;
+    const bool over = runs_[i].part == Part::kEquilibrium && converged_;
     total += over && i == run_index_ ? k_ : runs_[i].temperatures;
   }
   return total;
 }
 
-torch::Tensor AnnealedImportanceSampling::leg_chain_ids() const {
+torch::Tensor AnnealedImportanceSampling::run_chain_ids() const {
   const Shard own = own_chains();
   const int64_t first = current_run().first_chain + own.first;
   return torch::arange(first, first + own.count,
@@ -163,7 +165,7 @@ torch::Tensor AnnealedImportanceSampling::first_states(const torch::Tensor& ids)
   if (current_run().part != Part::kReverse) return path_->sample(ids, key());
   const torch::Tensor& given = options_.reverse->states;
   TORCH_INTERNAL_ASSERT(given.defined() || options_.reverse->longest > 0,
-                        "reverse_from() comes first");
+                        "reverse_from() must be called first");
   return given.defined() ? own_chains().of(given).to(device_) : state_.x.clone();
 }
 
@@ -191,9 +193,9 @@ void AnnealedImportanceSampling::begin_run() {
   path_->turn_back(back);
   reversed_ =
       back ? sampler_.reversed(std::max<int64_t>(current_run().temperatures - 2, 0)) : nullptr;
-  const Sampler& sampler = leg_sampler();
+  const Sampler& sampler = run_sampler();
   params_ = sampler.params(key(), device_, k_);
-  const torch::Tensor ids = leg_chain_ids();
+  const torch::Tensor ids = run_chain_ids();
   const std::vector<torch::Tensor> saved = std::move(state_.current.cache);
   const torch::Tensor kept = state_.workspace.cache;
   // At β = 0 no state is forbidden. States that the target forbids have weight 0, which is no
@@ -240,12 +242,12 @@ void AnnealedImportanceSampling::step_run() {
   k_ += made;
   steps_done_ += made;
   if (watched && watch_.check(made, state_.current.energy, ranks_)) {
-    settled_ = watch_.rhat() < kLargestRhat;
+    converged_ = watch_.rhat() < kLargestRhat;
   }
 }
 
-bool AnnealedImportanceSampling::leg_is_over() const {
-  return k_ >= current_run().temperatures || (!current_run().has_weights() && settled_);
+bool AnnealedImportanceSampling::run_is_over() const {
+  return k_ >= current_run().temperatures || (!current_run().has_weights() && converged_);
 }
 
 AnnealedChains AnnealedImportanceSampling::annealed_chains() const {
@@ -302,7 +304,7 @@ AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
   const FullPrecision full;
   while (run_index_ < runs_.size()) {
     if (!begun_) begin_run();
-    while (!leg_is_over()) {
+    while (!run_is_over()) {
       if (stop && stop()) return result_;
       step_run();
       if (on_step) on_step();
@@ -317,7 +319,7 @@ void AnnealedImportanceSampling::step() {
   torch::NoGradGuard no_grad;
   const FullPrecision full;
   if (!begun_) begin_run();
-  TORCH_INTERNAL_ASSERT(!leg_is_over(), "the present run is finished");
+  TORCH_INTERNAL_ASSERT(!run_is_over(), "the present run is finished");
   step_run();
 }
 

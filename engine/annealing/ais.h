@@ -7,12 +7,11 @@
 //   reverse  x ~ π;    for k = K … 1:  log w += U_{β_k}(x) − U_{β_{k−1}}(x), then a step at β_{k−1}
 //            log Z ≈ log Z_0 − log mean exp(log w), on average too high if x are exact draws
 //
-// A step costs one model call; the change of temperature before it costs none (path.h). The
-// estimate is preceded by shorter runs with chains of their own, which are the points of a
-// convergence curve. The reverse chains start from given states, or continue from the last states
-// of the forward chains at β = 1 until they are in equilibrium (convergence_monitor.h). In either
-// case, R̂ of the chains that they start from tells how far the upper bound can be trusted
-// (verdict.h).
+// A step costs one model call; the change of temperature before it costs none (path.h). Shorter
+// runs with chains of their own come first; each gives a point of a convergence curve. The reverse
+// chains start from given states, or continue from the last states of the forward chains at β = 1
+// until they are in equilibrium (convergence_monitor.h). In either case, R̂ of the chains that they
+// start from tells how far the upper bound can be trusted (verdict.h).
 //
 // The bidirectional estimate (Crooks) needs reverse steps that are the time reversals of the
 // forward steps: reverse step K − 2 − k is at the β of forward step k. Sweeps in a fixed order
@@ -125,8 +124,9 @@ class AnnealedImportanceSampling : private StepHook {
   PtDict checkpoint() const;
   void restore(const PtDict& checkpoint);
 
-  // The number of steps made, and the number of steps in total. Long chains count with their
-  // largest number of steps, and with those they made once they have reached equilibrium.
+  // The number of steps made, and the number of steps in total. The total counts long chains with
+  // the largest number of steps that they may make or, once they have reached equilibrium, with the
+  // steps that they made.
   int64_t steps_done() const { return steps_done_; }
   int64_t steps_total() const;
 
@@ -148,7 +148,7 @@ class AnnealedImportanceSampling : private StepHook {
   PtDict settings() const;
   void begin_run();
   void step_run();
-  bool leg_is_over() const;
+  bool run_is_over() const;
   // Moves from β_t to β_{t+1} before step t of a run: updates first the weights, then the model.
   int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
                       StepParams& params) override;
@@ -156,11 +156,11 @@ class AnnealedImportanceSampling : private StepHook {
   void finish_reverse(const WeightSummary& summary);
   AnnealedChains annealed_chains() const;
   torch::Tensor first_states(const torch::Tensor& ids) const;
-  torch::Tensor leg_chain_ids() const;
+  torch::Tensor run_chain_ids() const;
   Shard own_chains() const { return ranks_.shard(current_run().chains); }
   int64_t calls_of_start() const;  // model calls per chain
   const Run& current_run() const { return runs_[run_index_]; }
-  const Sampler& leg_sampler() const { return reversed_ ? *reversed_ : sampler_; }
+  const Sampler& run_sampler() const { return reversed_ ? *reversed_ : sampler_; }
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }
 
   const EnergyModel& target_;
@@ -181,7 +181,7 @@ class AnnealedImportanceSampling : private StepHook {
   bool begun_ = false;  // true once the current run has its initial states
   int64_t k_ = 0;       // steps made in the current run
   int64_t steps_done_ = 0;
-  bool settled_ = false;  // true once the long chains are in equilibrium
+  bool converged_ = false;  // true once the long chains are in equilibrium
   Pilot pilot_;
   AisResult result_;
   ConvergenceMonitor watch_;

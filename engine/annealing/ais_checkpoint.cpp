@@ -70,7 +70,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   put(dict, "leg", static_cast<int64_t>(run_index_));
   put(dict, "k", k_);
   put(dict, "steps_done", steps_done_);
-  put(dict, "settled", settled_);
+  put(dict, "settled", converged_);
   put(dict, "evaluations", result_.energy_evaluations);
   put(dict, "pilot_beta", tensor_of(pilot_.beta));
   put(dict, "pilot_variance", tensor_of(pilot_.variance));
@@ -99,16 +99,16 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
 
 void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   const PtEntries entries(checkpoint, kWhat);
-  require_format(entries.integer("format"), kFormat, kWhat, "anneal anew");
+  require_format(entries.integer("format"), kFormat, kWhat, "start a new annealing run");
   const PtDict& saved_settings = entries.dict("settings");
   require_same_settings(saved_settings, known_to(saved_settings, settings()), kWhat);
   require_same_functions(entries.find<PtDict>("functions"), target_, device_, kWhat);
   run_index_ = static_cast<size_t>(entries.integer("leg"));
   k_ = entries.integer("k");
   require(run_index_ < runs_.size() && k_ >= 0 && k_ <= current_run().temperatures,
-          "{} is at a step outside this run", kWhat);
+          "{} is at a step that this run does not have", kWhat);
   steps_done_ = entries.integer("steps_done");
-  settled_ = entries.flag("settled");
+  converged_ = entries.flag("settled");
   result_ = {};
   result_.energy_evaluations = entries.integer("evaluations");
   pilot_ = {numbers(entries.tensor("pilot_beta")), numbers(entries.tensor("pilot_variance"))};
@@ -148,7 +148,7 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   require(cache, "{} has no entry 'cache' that is a list", kWhat);
   state_.current.cache.clear();
   for (const PtValue& kept : *cache) {
-    require(kept.is_tensor(), "{}'s entry 'cache' holds more than tensors", kWhat);
+    require(kept.is_tensor(), "{} has an entry 'cache' with values that are not tensors", kWhat);
     const torch::Tensor rows = std::get<torch::Tensor>(kept.value);
     require(rows.dim() > 0 && rows.size(0) == current_run().chains, "{} does not hold {} chains",
             kWhat, current_run().chains);

@@ -36,10 +36,10 @@ PtDict ConvergenceMonitor::saved(const Ranks& ranks) const {
 }
 
 void ConvergenceMonitor::restore(const PtDict& saved, const Shard& own, torch::Device device) {
-  const PtEntries entries(saved, "the annealing checkpoint's equilibrium");
+  const PtEntries entries(saved, "the entry 'equilibrium' of the annealing checkpoint");
   const torch::Tensor energies = entries.tensor("energies");
   require(energies.dim() == 2 && energies.size(1) >= own.first + own.count,
-          "the annealing checkpoint's equilibrium is damaged");
+          "the entry 'equilibrium' of the annealing checkpoint is damaged");
   energies_ = energies.narrow(1, own.first, own.count).to(device, torch::kFloat64).clone();
   rows_ = entries.integer("rows");
   every_ = entries.integer("every");
@@ -47,7 +47,7 @@ void ConvergenceMonitor::restore(const PtDict& saved, const Shard& own, torch::D
   rhat_ = entries.real("rhat");
   require(energies_.dim() == 2 && energies_.size(0) == kRows && rows_ >= 0 && rows_ < kRows &&
               every_ >= 1 && steps_ >= 0,
-          "the annealing checkpoint's equilibrium is damaged");
+          "the entry 'equilibrium' of the annealing checkpoint is damaged");
 }
 
 }  // namespace isinglass

@@ -6,7 +6,7 @@
 
 #include "io/error.h"
 #include "io/sha256.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "models/density/gaussian.h"
 #include "models/identity.h"
 #include "models/lattice/bernoulli.h"
@@ -43,8 +43,8 @@ Factorised Factorised::categorical(const torch::Tensor& p) {
 
 Factorised Factorised::uniform(const StateSpace& space, torch::Device device) {
   require(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical,
-          "annealing from independent uniform sites needs binary or categorical sites; the model's "
-          "states are of another kind");
+          "annealing from independent uniform sites requires binary or categorical sites, but the "
+          "model's states are of another kind");
   Factorised start;
   const auto real = torch::TensorOptions(torch::kFloat64).device(device);
   if (space.kind == StateKind::kBinary) {

@@ -79,7 +79,8 @@ class JointPath : public AnnealingPath {
 
 RbmModel& rbm_of_joint_path(EnergyModel& model) {
   auto* rbm = dynamic_cast<RbmModel*>(&model);
-  require_options(rbm, "`path` joint scales the weights of an rbm; {} is none", model.title());
+  require_options(rbm, "`path` joint scales the weights of an rbm, but {} is not an rbm",
+                  model.title());
   return *rbm;
 }
 

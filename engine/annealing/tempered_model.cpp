@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "kernels/ops/mixture.h"
-#include "kernels/ops/one_site.h"
-#include "kernels/ops/scratch_tensor.h"
+#include "kernels/ops/gibbs.h"
+#include "kernels/ops/scratch.h"
+#include "kernels/ops/tempering.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {
@@ -192,7 +192,8 @@ void TemperedModel::recombine_table(Evaluation& out) const {
 
 torch::Tensor TemperedModel::energy(const torch::Tensor& x) {
   const torch::Tensor target = target_.energy(x).to(torch::kFloat64);
-  TORCH_CHECK(x.size(0) % beta_.size(0) == 0, "one beta per chain, and ", x.size(0), " states");
+  TORCH_CHECK(x.size(0) % beta_.size(0) == 0, "the number of betas does not divide the ", x.size(0),
+              " states");
   const torch::Tensor beta = beta_.repeat_interleave(x.size(0) / beta_.size(0));
   if (!start_) return beta * target;
   const torch::Tensor start = start_->energy(x).to(torch::kFloat64);

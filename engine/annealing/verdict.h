@@ -72,11 +72,13 @@ inline constexpr const char* kForwardBias =
     "Forward annealing underestimates log Z on average, and so overstates likelihoods.";
 // The remark that accompanies a likelihood bounded from both sides.
 inline constexpr const char* kBothWays =
-    "Forward annealing overstates likelihoods on average, reverse annealing from equilibrium "
-    "understates them: the truth lies between the two, which are closed when they agree.";
+    "Forward annealing overstates likelihoods on average, and reverse annealing from equilibrium "
+    "understates them, so that the true value lies between the two. The bracket is closed when "
+    "they agree.";
 inline constexpr const char* kTemperedWays =
-    "Going up the ladder of temperatures overstates likelihoods on average, going down understates "
-    "them: the truth lies between the two, if the ensembles visit all modes.";
+    "Going up the ladder of temperatures overstates likelihoods on average, and going down "
+    "understates them, so that the true value lies between the two if the ensembles visit all "
+    "modes.";
 
 // Bounds on a likelihood and their text, e.g. "-95.2 nats (open: weight ESS 1.4 of 50; reverse
 // annealing -99.8)" or "-99.5 nats (closed: from -99.8 to -99.2)".

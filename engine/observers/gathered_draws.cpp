@@ -6,7 +6,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kBlockBytes = 16 << 20;  // size of a block of draws of all chains
+constexpr int64_t kBlockBytes = 16 << 20;  // size of a block, with the chains of all ranks [bytes]
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Collects values of all chains at every draw, [draws, chains, …], on rank 0. The other ranks send
-// theirs some draws at a time, so that no other rank holds many. Draws are also copied from a GPU
-// some at a time, so that the host does not wait at every draw.
+// their values in blocks of some draws, so that they hold only one block. Values are also copied
+// from a GPU in such blocks, so that the host does not wait at every draw.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace isinglass {
 class GatheredDraws {
  public:
   GatheredDraws() = default;
-  // all: the tensor to fill, for the chains of all ranks; only on rank 0 does it need storage.
+  // all: the tensor to fill, with the chains of all ranks. It needs storage on rank 0 only.
   GatheredDraws(torch::Tensor all, const Ranks& ranks) : all_(std::move(all)), ranks_(&ranks) {}
 
   // Adds the next draw of this rank's chains.
@@ -23,8 +23,8 @@ class GatheredDraws {
 
   const torch::Tensor& all() const { return all_; }
 
-  // Restores the state after `draws` draws, of which the last ones are these rows of all chains,
-  // [n, chains, …], on rank 0.
+  // Restores the state after `draws` draws. rows [n, chains, …] are the last n draws of the chains
+  // of all ranks; only rank 0 reads them.
   void restore(int64_t draws, const torch::Tensor& rows);
 
  private:

@@ -13,12 +13,12 @@ double Recorder::Shape::bytes() const {
 }
 
 Recorder::Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
-                   std::filesystem::path file, const Ranks& ranks, Renewal renewal)
+                   std::filesystem::path file, const Ranks& ranks, Refresh refresh)
     : shape_(shape),
       statistic_(std::move(statistic)),
       file_(std::move(file)),
       ranks_(&ranks),
-      renewal_(renewal) {
+      refresh_(refresh) {
   const auto numbers = [&] {
     const auto place = ranks.is_rank0() ? torch::kCPU : torch::kMeta;
     return GatheredDraws(
@@ -41,14 +41,14 @@ Recorder::~Recorder() {
 }
 
 void Recorder::evaluate(const ChainState& state) {
-  renewal_.target->evaluate_energy(state.x, fresh_);
+  refresh_.target->evaluate_energy(state.x, fresh_);
   correction_ = fresh_.energy - state.current.untempered();
   carried_ = carried_ || correction_.any().item<bool>();
 }
 
 void Recorder::on_draw(int64_t draw, const ChainState& state) {
-  const bool renews = draw % renewal_.every == 0 || draw + 1 == shape_.draws;
-  if (renewal_.target && renews) evaluate(state);
+  const bool renews = draw % refresh_.every == 0 || draw + 1 == shape_.draws;
+  if (refresh_.target && renews) evaluate(state);
   const torch::Tensor& energy = state.current.untempered();
   energy_.put(carried_ ? energy + correction_ : energy);
   if (statistic_) values_.put(statistic_(state));
@@ -64,7 +64,7 @@ void Recorder::on_save() {
 
 void Recorder::on_end() {
   on_save();
-  if (!renewal_.target || !ranks_->any(carried_) || !ranks_->is_rank0() || made_ == 0) return;
+  if (!refresh_.target || !ranks_->any(carried_) || !ranks_->is_rank0() || made_ == 0) return;
   const torch::Tensor kept = energy();
   kept.copy_(merge_ties(kept, tie_width(kept, kCarriedRounding)));
 }
@@ -94,7 +94,7 @@ void Recorder::restore(int64_t draws, const PtDict& saved, const std::string& fi
     own.restore(draws, rows);
   };
   require(saved.empty() || entries.integer("first") == made_,
-          "{} does not begin at draw {}, the next one", file, made_);
+          "{} does not begin at draw {}, where the run continues", file, made_);
   if (samples_.all().defined()) restore(samples_, "samples");
   restore(energy_, "energy");
   if (statistic_) restore(values_, "statistic");
@@ -102,7 +102,7 @@ void Recorder::restore(int64_t draws, const PtDict& saved, const std::string& fi
 }
 
 torch::Tensor Recorder::saved_correction() const {
-  if (!renewal_.target || !ranks_->any(carried_)) return {};
+  if (!refresh_.target || !ranks_->any(carried_)) return {};
   return ranks_->gather(correction_).cpu();
 }
 

@@ -27,7 +27,7 @@ class Recorder : public Observer {
 
   // The target, which is evaluated at every `every`-th draw. Null: the chains' energies come from
   // evaluations anyway.
-  struct Renewal {
+  struct Refresh {
     EnergyModel* target;
     int64_t every;
   };
@@ -38,7 +38,7 @@ class Recorder : public Observer {
   // them.
   Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
            std::filesystem::path file = {}, const Ranks& ranks = Ranks::single_process(),
-           Renewal renewal = {nullptr, 1});
+           Refresh refresh = {nullptr, 1});
   ~Recorder() override;
 
   void on_draw(int64_t draw, const ChainState& state) override;
@@ -76,7 +76,7 @@ class Recorder : public Observer {
   Statistic statistic_;
   std::filesystem::path file_;
   const Ranks* ranks_;
-  Renewal renewal_;
+  Refresh refresh_;
   Evaluation fresh_;
   torch::Tensor correction_;  // float64 [B]: the current correction of the chains' energies
   bool carried_ = false;      // true once a correction other than 0 was found

@@ -73,11 +73,11 @@ PtDict StepRecorder::sums() const {
 
 void StepRecorder::restore_sums(const PtDict& saved, Shard own, torch::Device device) {
   if (saved.empty()) return;
-  const PtEntries entries(saved, "the sums since the last draw");
+  const PtEntries entries(saved, "the saved sums since the last draw");
   const torch::Tensor &acceptance = entries.tensor("acceptance"), &hops = entries.tensor("hops");
   require(acceptance.dim() == 1 && hops.sizes() == acceptance.sizes() &&
               own.first + own.count <= acceptance.size(0),
-          "the sums since the last draw belong to other chains");
+          "the saved sums since the last draw belong to other chains");
   begin(own.count, acceptance.size(0), device);
   steps_acceptance_.copy_(own.of(acceptance));
   steps_hops_.copy_(own.of(hops));

@@ -18,11 +18,12 @@ class StepRecorder : public Observer {
   void on_save() override { on_end(); }
   void on_end() override;
 
-  // Adds `acceptance` and `hops` to the recorder's dictionary (recorder.h), and reads them back.
+  // save_draws() adds `acceptance` and `hops`, from draw `first` on, to the recorder's dictionary
+  // (recorder.h). restore_draws() reads them back; `draws` is the number of the last draw.
   void save_draws(int64_t first, PtDict& dict) const;
   void restore_draws(int64_t draws, const PtDict& saved, const std::string& file);
-  // All ranks call sums() together. It returns the sums since the last draw, float64 [chains], over
-  // the chains of all ranks. restore_sums() reads this rank's part of them.
+  // All ranks call sums() together. It returns the sums over the steps since the last draw, float64
+  // [chains], for the chains of all ranks. restore_sums() reads this rank's part of them.
   PtDict sums() const;
   void restore_sums(const PtDict& saved, Shard own, torch::Device device);
 

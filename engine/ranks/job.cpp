@@ -58,10 +58,11 @@ Store connect(const RankInfo& place, bool keeps) {
     const std::string_view reason = error.what();
     const auto names = [&](const char* word) { return reason.find(word) != reason.npos; };
     require(!names("EADDRINUSE"),
-            "port {} of {}, where the ranks are to meet, is in use: MASTER_PORT must name another",
+            "port {} of {}, at which the ranks meet, is in use; MASTER_PORT must name another port",
             place.port, place.host);
     require(!names("timed out") && !names("timeout"),
-            "there is no store for the ranks at {}:{}: rank 0 has not started within {} s",
+            "the ranks cannot connect to their store at {}:{}, because rank 0 has not started "
+            "within {} s",
             place.host, place.port, place.timeout.count());
     fail("the ranks' store at {}:{} cannot be used: {}", place.host, place.port,
          reason.substr(0, reason.find('\n')));
@@ -81,7 +82,7 @@ Store connect_in_time(const RankInfo& place, bool keeps) {
     }
   }).detach();
   require(store.wait_for(place.timeout + kLateness) == std::future_status::ready,
-          "the program that listens at {}:{} is not the ranks' store: MASTER_PORT must name "
+          "the program that listens at {}:{} is not the ranks' store; MASTER_PORT must name "
           "another port",
           place.host, place.port);
   return store.get();
@@ -112,8 +113,8 @@ Job::Job(const RankInfo& place) : place_(place), beats_(place.size), silent_(pla
   stores_->watching = part_of(connect_in_time(place_, false), start);
   if (stores_->of_all->check({kNoted})) noted_ = text(stores_->of_all->get(kNoted));
   require(stores_->own->add(fmt::format("came/{}", place_.rank), 1) == 1,
-          "a rank {} has registered at {}:{} before: another job uses that address, and "
-          "MASTER_PORT must name another port",
+          "rank {} has already registered at {}:{}; another job uses that address, and MASTER_PORT "
+          "must name another port",
           place_.rank, place_.host, place_.port);
   stores_->own->set(beat_of(place_.rank), "0");
   watcher_ = std::thread([this] {

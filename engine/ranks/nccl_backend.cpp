@@ -20,7 +20,7 @@ Backend nccl_backend(const Store& store, const RankInfo& place) {
   return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, static_cast<int>(place.rank),
                                                      static_cast<int>(place.size), options);
 #else
-  fail("this program was built without NCCL, and {} ranks have GPUs", place.size);
+  fail("this program was built without NCCL, which {} ranks with GPUs need", place.size);
 #endif
 }
 
@@ -31,7 +31,8 @@ torch::Tensor uuid_of_gpu(torch::Device gpu) {
   return torch::tensor(at::ArrayRef<uint8_t>(bytes, sizeof uuid.bytes), torch::kUInt8)
       .view({1, -1});
 #else
-  fail("this program was built without NCCL, and cannot tell {} from others", gpu.str());
+  fail("this program was built without NCCL, without which {} cannot be told from other GPUs",
+       gpu.str());
 #endif
 }
 

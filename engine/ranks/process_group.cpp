@@ -90,7 +90,7 @@ void require_own_gpus(const Tensor& uuids) {
                            own.const_data_ptr<uint8_t>() + own.numel());
     const auto [owner, first] = owners.emplace(uuid, rank);
     require_options(first,
-                    "ranks {} and {} have the same GPU, and each rank needs its own; start fewer "
+                    "ranks {} and {} have the same GPU, but each rank needs its own; start fewer "
                     "ranks on the machine, or use `device` cpu",
                     owner->second, rank);
   }

@@ -65,7 +65,8 @@ void find_meeting_place(const Environment& environment, const Names& names, Rank
   const auto nodes = text(environment, "SLURM_STEP_NODELIST");
   const bool torchrun = &names == kNames.data();
   require(!torchrun || (host && port),
-          "{} is {}, but {} not set: MASTER_ADDR and MASTER_PORT say where the ranks meet",
+          "{} is {}, but {} not set; MASTER_ADDR and MASTER_PORT give the address at which the "
+          "ranks meet",
           names.size, place.size,
           host   ? "MASTER_PORT is"
           : port ? "MASTER_ADDR is"
@@ -75,7 +76,8 @@ void find_meeting_place(const Environment& environment, const Names& names, Rank
   } else if (place.one_machine()) {
     place.host = "127.0.0.1";
   } else {
-    require(nodes, "{} is {}, on several machines: MASTER_ADDR must name that of rank 0",
+    require(nodes,
+            "{} is {} on several machines, so that MASTER_ADDR must name the machine of rank 0",
             names.size, place.size);
     place.host = first_node(*nodes);
   }

@@ -33,8 +33,8 @@ struct RankInfo {
 
 using Environment = std::function<const char*(const char* name)>;  // null: not set
 
-// Returns the place, or nullopt for a single process. Throws Error that names a variable which is
-// missing or wrong.
+// Returns rank and world size from the environment, or nullopt for a single process. Throws Error
+// that names a variable which is missing or wrong.
 std::optional<RankInfo> rank_info_of_job(const Environment& environment);
 
 }  // namespace isinglass

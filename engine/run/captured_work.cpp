@@ -121,8 +121,10 @@ void CapturedWork::run(torch::Device device, c10::function_ref<void()> work) {
     } catch (const c10::OutOfMemoryError&) {
       throw;
     } catch (const c10::Error& error) {
-      fail("{} cannot be captured in a CUDA graph; with `cuda-graph` false nothing is captured: {}",
-           what_, error.what_without_backtrace());
+      fail(
+          "{} cannot be captured in a CUDA graph; `cuda-graph` false turns capture off. The reason "
+          "is: {}",
+          what_, error.what_without_backtrace());
     }
   }
   c.graph->replay();

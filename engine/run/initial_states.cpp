@@ -1,7 +1,7 @@
 // Implements random initial states.
 #include "engine/run/initial_states.h"
 
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 
 namespace isinglass {
 

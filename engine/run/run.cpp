@@ -68,8 +68,8 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   RunProgress made = plan.made;
   Stepper stepper(model, sampler, state, params, plan.cuda_graph, plan.hook,
                   made.burn_in + made.steps);
-  ObserverList audience(model, state, observers);
-  StopConsensus agreement(ranks);
+  ObserverList observer_list(model, state, observers);
+  StopConsensus stop_consensus(ranks);
   double start = synchronised_seconds(state.x.device());
   const auto save = [&] {
     for (Observer* observer : observers) observer->on_save();
@@ -82,7 +82,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   };
   const auto stopped = [&](bool may_save) {
     const bool due = may_save && plan.saver->due();
-    const StopFlags granted = agreement({.stop = context.to_stop(), .save = due});
+    const StopFlags granted = stop_consensus({.stop = context.to_stop(), .save = due});
     if (may_save && (granted.stop || granted.save)) save();
     return granted.stop;
   };
@@ -100,9 +100,9 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
       made.acceptance_before = state.statistics.acceptance_sum.clone();
       made.hops_before = state.statistics.hops_sum.clone();
     }
-    made.burn_in += stepper.advance_burn_in(audience.until_look(plan.burn_in - made.burn_in, true),
-                                            plan.burn_in, ranks);
-    audience.show_step(made.burn_in - 1, true);
+    made.burn_in += stepper.advance_burn_in(
+        observer_list.until_look(plan.burn_in - made.burn_in, true), plan.burn_in, ranks);
+    observer_list.show_step(made.burn_in - 1, true);
   }
   RunResult result;
   if (!made.sampling) {
@@ -131,9 +131,9 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   start = synchronised_seconds(state.x.device());
   while (made.steps < plan.steps && !stopped(plan.saver != nullptr)) {
     const int64_t to_draw = std::min(plan.thin - made.steps % plan.thin, plan.steps - made.steps);
-    made.steps += stepper.advance(audience.until_look(to_draw, false));
-    audience.show_step(made.steps - 1, false);
-    if (made.steps % plan.thin == 0) audience.show_draw(made.steps / plan.thin - 1);
+    made.steps += stepper.advance(observer_list.until_look(to_draw, false));
+    observer_list.show_step(made.steps - 1, false);
+    if (made.steps % plan.thin == 0) observer_list.show_draw(made.steps / plan.thin - 1);
   }
   const double own_seconds = made.seconds + synchronised_seconds(state.x.device()) - start;
   result.seconds = ranks.gather(torch::tensor({own_seconds}, torch::kFloat64)).max().item<double>();

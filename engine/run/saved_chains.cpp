@@ -52,7 +52,7 @@ PtDict saved_chains(const Sampler& sampler, const ChainState& state, const StepP
 
 Tensor saved_states(const PtDict& saved, int64_t chains) {
   const Tensor& x = PtEntries(saved, kWhat).tensor("x");
-  require(x.dim() == 2 && x.size(0) == chains, "{} holds {} of them; the run has {}", kWhat,
+  require(x.dim() == 2 && x.size(0) == chains, "{} holds {} chains, but the run has {}", kWhat,
           x.dim() == 2 ? x.size(0) : 0, chains);
   return x;
 }
@@ -75,8 +75,8 @@ void restore_chains(const Sampler& sampler, ChainState& state, StepParams& param
   const PtEntries rows(entries.dict("rows"), kWhat);
   for (const auto& [name, tensor] : rows_of(state)) {
     const Tensor& all = rows.tensor(name);
-    require(all.dim() > 0 && all.size(0) >= own.first + own.count, "{}: '{}' holds fewer chains",
-            kWhat, name);
+    require(all.dim() > 0 && all.size(0) >= own.first + own.count,
+            "{}: '{}' holds fewer chains than the run has", kWhat, name);
     copy(own.of(all), tensor, name);
   }
 }

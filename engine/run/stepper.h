@@ -12,8 +12,8 @@ namespace isinglass {
 
 class Stepper {
  public:
-  // All arguments must outlive this object; transition may be null. cuda_graph: see step_graph.h.
-  // first: the number of the first step.
+  // All arguments must outlive this object; hook may be null. cuda_graph requests that steps are
+  // captured in a CUDA graph (step_graph.h). first is the number of the first step.
   Stepper(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
           bool cuda_graph, StepHook* hook, int64_t first = 0);
 
@@ -21,7 +21,7 @@ class Stepper {
   // Returns their number.
   int64_t advance(int64_t most);
   // Does the same in a burn-in of `total` steps. A sampler that learns makes one step at a time.
-  // Steps are captured only if the sampler learns nothing and there is no transition.
+  // Steps are captured only if the sampler learns nothing and there is no hook.
   int64_t advance_burn_in(int64_t most, int64_t total, const Ranks& ranks);
 
   int64_t evaluations() const { return evaluations_; }

@@ -10,7 +10,7 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/any_scale.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 
 namespace isinglass {
 namespace {
@@ -301,8 +301,7 @@ std::vector<SamplerEntry> any_scale_samplers() {
                     make<kTrace>)),
       entry("ab-variance",
             "any-scale balanced, W_ii = -1/(1 + var_i) from the variances of a deep model's data; "
-            "D = "
-            "-W",
+            "D = -W",
             make_of_variances)};
 }
 

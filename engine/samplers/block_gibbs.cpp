@@ -8,7 +8,7 @@
 #include "engine/registry.h"
 #include "engine/samplers/gibbs.h"
 #include "io/error.h"
-#include "kernels/ops/block_gibbs.h"
+#include "kernels/ops/gibbs.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {
@@ -163,7 +163,7 @@ double largest_joint_block(const SamplerOptions&, const EnergyModel& model) {
 
 void check_block(const char* sampler, int64_t block, const EnergyModel& model) {
   require_option(block <= model.space().sites, "block", block,
-                 "{} draws that many distinct sites, and the model has {}", sampler,
+                 "{} draws that many distinct sites, but the model has {}", sampler,
                  model.space().sites);
 }
 
@@ -198,14 +198,13 @@ void check_ball(const SamplerOptions& options, const EnergyModel& model) {
   const auto radius = static_cast<int64_t>(*options.radius);
   check_block("hamming-ball", block, model);
   require_option(radius <= block, "radius", radius,
-                 "the Hamming ball of hamming-ball reaches at most the {} sites of its block",
-                 block);
+                 "hamming-ball changes at most the {} sites of its block", block);
   if (ball_states(block, radius, categories) <= kMostBallStates) return;
   int64_t fits = radius;
   while (largest_block(fits, categories) == 0) --fits;
   fail_options(
       "`block` {} with `radius` {} gives a Hamming ball of {:g} states with {} values per site, "
-      "and hamming-ball allows at most {:g}; with `radius` {} `block` must be at most {}",
+      "but hamming-ball allows at most {:g}; with `radius` {} `block` must be at most {}",
       block, radius, ball_states(block, radius, categories), categories, kMostBallStates, fits,
       largest_block(fits, categories));
 }

@@ -3,7 +3,7 @@
 
 #include "engine/registry.h"
 #include "engine/samplers/path.h"
-#include "kernels/ops/exact_path.h"
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 namespace {

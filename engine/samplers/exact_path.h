@@ -15,7 +15,8 @@
 // Energy and differences are evaluated at every state of the path except x, whose evaluation is in
 // the state. The number of evaluations is the longest path length of the batch; chains whose path
 // is complete wait. The host reads that number once per step, which is the only synchronisation of
-// pas. Masked rounds up to the bound ⌈2R − 1⌉ would avoid it, but the bound is D where R may adapt.
+// pas. To avoid it, every step could take ⌈2R − 1⌉ evaluations, the largest number for a given R;
+// but that is D evaluations where R may adapt.
 // On a lattice, fused lattice steps replace all this (kernels/path/fast/lattice_path.h): they draw
 // the same paths, and on a GPU make many steps per launch.
 #pragma once

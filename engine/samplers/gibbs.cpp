@@ -3,8 +3,7 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
-#include "kernels/ops/lattice_gibbs.h"
-#include "kernels/ops/one_site.h"
+#include "kernels/ops/gibbs.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {
@@ -34,7 +33,7 @@ void require_sweeps(const EnergyModel& model) {
   require_options(model.sweeps(),
                   "`scan` chromatic needs a sparse graph, whose sites of one colour are drawn "
                   "together, or an rbm, whose sites are drawn given the hidden units; {} is "
-                  "neither, and random or systematic is needed",
+                  "neither, so that `scan` must be random or systematic",
                   model.title());
 }
 
@@ -83,7 +82,7 @@ bool GibbsSampler::captures(const EnergyModel& model) const {
 
 std::unique_ptr<Sampler> GibbsSampler::reversed(int64_t last) const {
   if (scan_ != Scan::kSystematic) return nullptr;
-  TORCH_INTERNAL_ASSERT(!last_, "a reversal has none");
+  TORCH_INTERNAL_ASSERT(!last_, "a reversed sampler cannot be reversed again");
   auto sampler = std::make_unique<GibbsSampler>(scan_, last);
   sampler->set_identity(name(), settings());
   return sampler;

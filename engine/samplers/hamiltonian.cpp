@@ -6,7 +6,7 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
-#include "kernels/ops/leapfrog.h"
+#include "kernels/ops/hamiltonian.h"
 
 namespace isinglass {
 namespace {

@@ -36,8 +36,8 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&)
 
 void check_categories(const SamplerOptions&, const EnergyModel& model) {
   require(model.space().categories <= kMaxSolvedCategories,
-          "lbjb solves a {0} x {0} system for every site and takes at most {1} categories; lbj, "
-          "lbjf and dlp take any",
+          "lbjb solves a {0} x {0} system for every site and allows at most {1} categories; lbj, "
+          "lbjf and dlp allow any number",
           model.space().categories, kMaxSolvedCategories);
 }
 
@@ -87,7 +87,7 @@ void JumpSampler::prepare(const EnergyModel& model, ChainState& state) const {
 
 void JumpSampler::refresh_cache(const EnergyModel&, ChainState& state) const {
   if (state.workspace.scratch) {
-    // This invalidates the thresholds.
+    // The scale 0 marks the thresholds as out of date.
     static_cast<JumpScratch&>(*state.workspace.scratch).local.scale = 0;
   }
 }
@@ -109,7 +109,7 @@ StepInfo JumpSampler::steps(EnergyModel& model, ChainState& state, StepParams& p
                             int64_t n) const {
   if (!state.workspace.scratch) return Sampler::steps(model, state, params, n);
   const ops::NeighbourhoodTensors* neighbourhoods = local_table_of(model);
-  TORCH_CHECK(neighbourhoods, "the lattice has lost its neighbourhoods");
+  TORCH_CHECK(neighbourhoods, "the neighbourhoods of the lattice are missing");
   ops::lattice_jump_step(*neighbourhoods, n, params.rng, state.chain_ids, params.scale,
                          static_cast<JumpScratch&>(*state.workspace.scratch).local, state.x,
                          state.current.energy, state.statistics);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/ops/tabulated_site.h"
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 namespace {

@@ -28,7 +28,7 @@ void check_distinct_sites(const SamplerOptions& options, const EnergyModel& mode
   const double most = most_distinct(options, model);
   require_option(
       *options.radius <= most, "radius", *options.radius,
-      "nb moves up to 2R - 1 distinct sites, and the model has {}; at most {} is allowed",
+      "nb moves up to 2R - 1 distinct sites, but the model has {}; at most {} is allowed",
       model.space().sites, most);
 }
 

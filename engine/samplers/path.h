@@ -25,7 +25,7 @@
 #include <optional>
 
 #include "engine/sampler.h"
-#include "kernels/ops/lattice_path.h"
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 

@@ -5,7 +5,7 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
-#include "kernels/ops/random_walk.h"
+#include "kernels/ops/random.h"
 
 namespace isinglass {
 namespace {
@@ -20,7 +20,7 @@ void check_sites(const SamplerOptions& options, const EnergyModel& model) {
   require_option(random_count(options) || *options.radius == std::floor(*options.radius), "radius",
                  *options.radius, "rwm takes a whole number");
   require_option(*options.radius <= static_cast<double>(model.space().sites), "radius",
-                 *options.radius, "rwm moves that many distinct sites, and the model has {}",
+                 *options.radius, "rwm moves that many distinct sites, but the model has {}",
                  model.space().sites);
 }
 

@@ -6,7 +6,7 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
-#include "kernels/ops/tabulated_site.h"
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 namespace {
@@ -201,7 +201,7 @@ std::optional<Adaptation> SelfBalancingSampler::adaptation(const ChainState& sta
                                                            const StepParams&,
                                                            const BurnIn& burn_in) const {
   Adaptation result{.rounds = burn_in.steps, .converged = scratch_of(state).learned};
-  if (!result.converged) result.warning = "its balancing function is learned in burn-in only";
+  if (!result.converged) result.warning = "no balancing function was learned in burn-in";
   return result;
 }
 
@@ -214,10 +214,10 @@ void SelfBalancingSampler::restore(ChainState& state, const NamedTensors& learne
   SelfBalancingScratch& scratch = scratch_of(state);
   const std::pair<const char*, Tensor*> places[] = {{"theta", &scratch.theta},
                                                     {"log_eta", &scratch.log_eta}};
-  require(learned.size() == 2,
-          "a learned balancing function is two tensors, theta and log_eta; {} "
-          "are given",
-          learned.size());
+  require(
+      learned.size() == 2,
+      "a learned balancing function consists of two tensors, theta and log_eta, but {} are given",
+      learned.size());
   for (const auto& [name, place] : places) {
     const auto* found =
         std::find_if(learned.data(), learned.data() + learned.size(),
@@ -227,7 +227,7 @@ void SelfBalancingSampler::restore(ChainState& state, const NamedTensors& learne
     const Tensor& value = found->second;
     require(value.scalar_type() == torch::kFloat64 && value.sizes() == place->sizes() &&
                 value.isfinite().all().item<bool>(),
-            "{} of a learned balancing function must be {} finite float64 numbers here", name,
+            "{} of a learned balancing function must hold {} finite float64 numbers", name,
             place->numel());
     place->copy_(value);
   }

@@ -8,9 +8,11 @@
 //   d ← max(0, diag(M̂ + U − W) − κ/ρ),  U ← U + M̂ − W − D,  M̂ = 1.7 M − 0.7 (W + D)
 //
 // The first search has f = λ_max on M ⪰ 0 and κ = 0; there t solves Σ (λ − t)₊ = 1/ρ. The second
-// search has t = (1 + 5e-4) times the value found, f = 0 on 0 ⪯ M ⪯ tI, and κ = 1/D. G = ρ(W + D −
-// U − M) = Y − X is a subgradient of f. Scaled so that diag X ≤ diag Y + κ, it bounds the optimum
-// from below by ⟨Y − X, W⟩, minus t·tr Y in the second search.
+// search has t = (1 + 5e-4) times the value found, f = 0 on 0 ⪯ M ⪯ tI, and κ = 1/D.
+//
+// G = ρ(W + D − U − M) is a subgradient of f. Let G = Y − X with its positive part Y ⪰ 0 and its
+// negative part X ⪰ 0. Once X is scaled so that diag X ≤ diag Y + κ, ⟨Y − X, W⟩ is a lower bound of
+// the optimum; in the second search t·tr Y is subtracted from it.
 #include <algorithm>
 #include <limits>
 #include <optional>

@@ -28,7 +28,7 @@ std::vector<Group> groups_of(int64_t ensembles) {
   return groups;
 }
 
-// Returns sign·rises of all ensembles except those of a group; rises [C, S].
+// Returns sign·delta_u of all ensembles except those of a group; delta_u [C, S].
 std::vector<double> weights(const torch::Tensor& delta_u, double sign, const Group& without) {
   const double* values = delta_u.const_data_ptr<double>();
   const int64_t draws = delta_u.size(1);

@@ -29,7 +29,7 @@ struct LogZ {
   double lower = NAN, upper = NAN;  // bounds on average
 };
 
-// Returns log Z from those energy differences. rises: float64 [S, C, R − 1, 2], for S draws of C
+// Returns log Z from those energy differences. delta_u: float64 [S, C, R − 1, 2], for S draws of C
 // ensembles on R rungs, at the draw on the lower rung and at the one on the upper rung. A
 // difference is +∞ at a lower rung's draw that the upper rung forbids, and −∞ at an upper rung's
 // draw that the lower rung forbids. Returns NaN without draws, and if any other difference is not

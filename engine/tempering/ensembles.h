@@ -10,7 +10,7 @@
 #include "engine/run/step_graph.h"
 #include "engine/tempering/ladder_path.h"
 #include "engine/tempering/parallel_tempering.h"
-#include "kernels/ops/swap.h"
+#include "kernels/ops/tempering.h"
 
 namespace isinglass {
 

@@ -8,7 +8,7 @@
 #include "engine/annealing/factorised.h"
 #include "engine/annealing/path.h"
 #include "engine/sampler.h"
-#include "kernels/ops/swap.h"
+#include "kernels/ops/tempering.h"
 
 namespace isinglass {
 

@@ -138,8 +138,8 @@ void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vec
   const int64_t chains = c > 0 ? state.chain_ids.max().item<int64_t>() + 1 : 0;
   require_option(
       has_counters(chains, r), "chains", chains,
-      "with {} rungs each they are more than the {} chains that have random numbers of their own",
-      r, kLargestCounter);
+      "with {} rungs each, they exceed the {} chains by which random numbers are indexed", r,
+      kLargestCounter);
   auto scratch = std::make_shared<Scratch>();
   Scratch& s = *scratch;
   s.path = make_ladder_path(options_.path, target_, reference_, device, b);
@@ -193,7 +193,8 @@ StepInfo ParallelTempering::step(EnergyModel& model, ChainState& state, StepPara
 }
 
 void ParallelTempering::require_target(const EnergyModel& model) const {
-  TORCH_CHECK(&model == &target_, "parallel tempering steps on the target that it was made for");
+  TORCH_CHECK(&model == &target_,
+              "parallel tempering must step on the target for which it was made");
 }
 
 StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
@@ -300,7 +301,8 @@ std::optional<Adaptation> ParallelTempering::adaptation(const ChainState& state,
     result.warning = "`rungs` adapts its schedule in burn-in, and there was no burn-in";
   } else if (!result.converged) {
     result.warning = fmt::format(
-        "the schedule of `rungs` adapts in rounds of 1, 2, 4, … scans of burn-in: it had {}",
+        "the schedule of `rungs` adapts in rounds of 1, 2, 4, … scans of burn-in, but burn-in had "
+        "only {} rounds",
         s.rounds);
   }
   return result;

@@ -92,7 +92,8 @@ void ParallelTempering::restore_saved(ChainState& state, StepParams& params, con
   require(cache && cache->size() == s.chains.current.cache.size(),
           "{} does not hold the tensors that the model caches", kWhat);
   for (size_t i = 0; i < cache->size(); ++i) {
-    require((*cache)[i].is_tensor(), "{}'s entry 'cache' holds more than tensors", kWhat);
+    require((*cache)[i].is_tensor(), "{} has an entry 'cache' with values that are not tensors",
+            kWhat);
     copy(ensembles.of(std::get<Tensor>((*cache)[i].value), 0), s.chains.current.cache[i]);
   }
   place(s);

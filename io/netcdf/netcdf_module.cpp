@@ -76,18 +76,18 @@ void write_attribute(hid_t group, const NetcdfAttribute& attribute) {
 // Returns properties by which links keep their order of creation, as NetCDF-4 requires, and objects
 // have no timestamps, so that equal runs give equal files.
 Handle creation_plist(hid_t kind) {
-  Handle plist(H5Pcreate(kind), H5Pclose, "no property list");
-  checked(H5Pset_obj_track_times(plist, false), "no property list");
+  Handle plist(H5Pcreate(kind), H5Pclose, "a property list cannot be made");
+  checked(H5Pset_obj_track_times(plist, false), "a property list cannot be made");
   if (kind != H5P_DATASET_CREATE) {
     checked(H5Pset_link_creation_order(plist, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-            "no property list");
+            "a property list cannot be made");
   }
   return plist;
 }
 
 Handle make_dataset(hid_t group, const char* name, hid_t type, const std::vector<hsize_t>& sizes) {
   const Handle space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
-                     H5Sclose, "no dataspace");
+                     H5Sclose, "a dataspace cannot be made");
   return {H5Dcreate2(group, name, type, space, H5P_DEFAULT, creation_plist(H5P_DATASET_CREATE),
                      H5P_DEFAULT),
           H5Dclose, "an array cannot be made"};
@@ -107,8 +107,10 @@ class Group {
     const Handle dataset = make_dataset(group_, array.name, type_of(array.type), sizes);
     write_values(dataset, array, sizes);
     for (size_t i = 0; i < array.rank; ++i) {
-      const Handle scale(H5Dopen2(group_, array.dimensions[i], H5P_DEFAULT), H5Dclose, "no scale");
-      checked(H5DSattach_scale(dataset, scale, static_cast<unsigned>(i)), "no dimension");
+      const Handle scale(H5Dopen2(group_, array.dimensions[i], H5P_DEFAULT), H5Dclose,
+                         "a dimension cannot be opened");
+      checked(H5DSattach_scale(dataset, scale, static_cast<unsigned>(i)),
+              "a dimension cannot be attached to an array");
     }
   }
 
@@ -120,26 +122,27 @@ class Group {
     std::iota(positions.begin(), positions.end(), 0);
     checked(H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, positions.data()),
             "a dimension cannot be written");
-    checked(H5DSset_scale(dataset, name.c_str()), "no dimension");
+    checked(H5DSset_scale(dataset, name.c_str()), "a dimension cannot be attached to an array");
   }
 
   // Writes one entry of the file's first dimension at a time. In memory this is the second
   // dimension; the selected elements are the same, and in the same order, in both.
   static void write_values(hid_t dataset, const NetcdfArray& array, std::vector<hsize_t> sizes) {
     const int rank = static_cast<int>(array.rank);
-    const Handle in_file(H5Dget_space(dataset), H5Sclose, "no dataspace");
+    const Handle in_file(H5Dget_space(dataset), H5Sclose, "a dataspace cannot be made");
     std::swap(sizes[0], sizes[1]);
-    const Handle in_memory(H5Screate_simple(rank, sizes.data(), nullptr), H5Sclose, "no dataspace");
+    const Handle in_memory(H5Screate_simple(rank, sizes.data(), nullptr), H5Sclose,
+                           "a dataspace cannot be made");
     for (hsize_t entry = 0; entry < sizes[1]; ++entry) {
       std::vector<hsize_t> from(array.rank, 0), count = sizes;
       from[1] = entry, count[1] = 1;
       checked(H5Sselect_hyperslab(in_memory, H5S_SELECT_SET, from.data(), nullptr, count.data(),
                                   nullptr),
-              "no selection");
+              "a part of an array cannot be selected");
       std::swap(from[0], from[1]), std::swap(count[0], count[1]);
       checked(
           H5Sselect_hyperslab(in_file, H5S_SELECT_SET, from.data(), nullptr, count.data(), nullptr),
-          "no selection");
+          "a part of an array cannot be selected");
       checked(H5Dwrite(dataset, type_of(array.type), in_memory, in_file, H5P_DEFAULT, array.values),
               "an array cannot be written");
     }
@@ -151,9 +154,10 @@ class Group {
 
 // Opens the file without HDF5's own locking, since the caller has created it and holds its lock.
 Handle open_file(const char* name) {
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "no property list");
-  checked(H5Pset_file_locking(access, false, true), "no property list");
-  checked(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST), "no property list");
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "a property list cannot be made");
+  checked(H5Pset_file_locking(access, false, true), "a property list cannot be made");
+  checked(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST),
+          "a property list cannot be made");
   return {H5Fcreate(name, H5F_ACC_TRUNC, creation_plist(H5P_FILE_CREATE), access), H5Fclose,
           "the file cannot be opened"};
 }
@@ -171,7 +175,7 @@ void write(const char* name, const NetcdfContent* groups, size_t group_count,
     describe(group.id());
     for (size_t a = 0; a < groups[g].count; ++a) group.write(groups[g].arrays[a]);
   }
-  file.close("its end cannot be written");
+  file.close("the end of the file cannot be written");
 }
 
 }  // namespace

@@ -299,7 +299,7 @@ class Machine {
     if (!is_name(key)) damaged();
     const c10::Storage& storage = load_once(key);
     const auto elements = static_cast<int64_t>(storage.nbytes() / torch::elementSize(*type));
-    require(as<int64_t>(id[4]) == elements, "has {} elements in data/{} where {} are promised",
+    require(as<int64_t>(id[4]) == elements, "has {} elements in data/{}, but data.pkl gives {}",
             elements, key, as<int64_t>(id[4]));
     if (*type == torch::kBool) check_bools(key, storage);
     push(TypedStorage{storage, *type});

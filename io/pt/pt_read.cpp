@@ -113,7 +113,7 @@ class Archive {
   // Returns the bytes of one record, with verified size and checksum.
   c10::Storage record(const std::string& name) {
     const auto promised = directory_.entries.find(directory_.folder + name);
-    require(promised != directory_.entries.end(), "lacks the record {}", name);
+    require(promised != directory_.entries.end(), "has no record {}", name);
     auto [data, size] = read(name, promised->second.size);
     const auto* bytes = static_cast<const Bytef*>(data.get());
     require(crc32_z(crc32_z(0, nullptr, 0), bytes, size) == promised->second.crc32,

@@ -24,7 +24,7 @@ constexpr std::array kTypes = {torch::kFloat, torch::kDouble, torch::kHalf,  tor
 torch::Tensor own_storage(const torch::Tensor& tensor) {
   require(tensor.defined() && tensor.layout() == torch::kStrided &&
               std::find(kTypes.begin(), kTypes.end(), tensor.scalar_type()) != kTypes.end(),
-          "a .pt file holds dense tensors of real, integer or bool type, not {}",
+          "a .pt file can hold dense tensors of real, integer or bool type, but not {}",
           tensor.defined() ? tensor.toString() : "an undefined one");
   const torch::Tensor plain = tensor.detach().cpu().resolve_neg().contiguous();
   return plain.storage().nbytes() == plain.nbytes() ? plain : plain.clone();
@@ -36,7 +36,7 @@ struct IValueMaker {
   c10::IValue operator()(std::monostate) const { return {}; }
   c10::IValue operator()(const torch::Tensor& tensor) const { return own_storage(tensor); }
   c10::IValue operator()(const std::string& text) const {
-    require(is_utf8(text), "a .pt file holds text in UTF-8 only");
+    require(is_utf8(text), "a .pt file can hold text in UTF-8 only");
     return text;
   }
   c10::IValue operator()(const PtList& list) const {

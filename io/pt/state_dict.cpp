@@ -35,7 +35,7 @@ const PtValue& state_dict_within(const PtValue& content, const std::string& sour
     found = &value;
   }
   require(names.size() <= 1,
-          "{} holds several state dicts: {}; the one to load must be in a file of its own", source,
+          "{} holds several state dicts: {}; the one to load must be in a separate file", source,
           fmt::join(names, ", "));
   return *found;
 }

@@ -143,10 +143,11 @@ std::string inflated(std::string_view packed, uint64_t size) {
 std::string zip_record(std::string_view archive, const ZipEntry& entry, uint64_t limit) {
   constexpr uint32_t kRecordSignature = 0x04034b50;
   constexpr uint64_t kRecordBytes = 30;
-  require(entry.size <= limit, "holds more than the {} bytes that are read", limit);
-  require(entry.method == 0 || entry.method == 8,
-          "has records that are packed by method {}; stored and deflated ones are read",
-          entry.method);
+  require(entry.size <= limit, "holds more than {} bytes, the most that can be read", limit);
+  require(
+      entry.method == 0 || entry.method == 8,
+      "has records that are compressed by method {}; only stored and deflated records can be read",
+      entry.method);
   if (number<uint32_t>(archive, entry.offset) != kRecordSignature) damaged();
   const uint64_t names = uint64_t{number<uint16_t>(archive, entry.offset + 26)} +
                          number<uint16_t>(archive, entry.offset + 28);

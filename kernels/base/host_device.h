@@ -34,7 +34,7 @@ using Stream = CUstream_st*;  // This is cudaStream_t; the CPU versions ignore i
 inline void check_shared_memory(size_t bytes, int64_t limit, const char* file, int line) {
   if (static_cast<int64_t>(bytes) > limit) {
     throw std::logic_error("a kernel asks for " + std::to_string(bytes) +
-                           " bytes of shared memory, and a block of this GPU has " +
+                           " bytes of shared memory, but a block of this GPU has " +
                            std::to_string(limit) + ", at " + file + ":" + std::to_string(line));
   }
 }

@@ -25,6 +25,7 @@
 
 namespace isinglass {
 
+// Throws runtime_error with the place in the source if a call of the CUDA runtime failed.
 inline void check_cuda(cudaError_t code, const char* file, int line) {
   if (code != cudaSuccess) {
     throw std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(code) + " at " + file +

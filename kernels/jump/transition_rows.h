@@ -26,6 +26,7 @@ struct OrderedSites {
   ISINGLASS_HD double difference(int64_t site, int from, int to) const {
     return ordered_difference(gradient, site, from, to);
   }
+  // Returns the distance that dlp penalises.
   ISINGLASS_HD double distance(int from, int to) const {
     return static_cast<double>(to - from) * (to - from);
   }

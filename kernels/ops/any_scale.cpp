@@ -1,8 +1,8 @@
 // Implements the tensor layer of any-scale proposals: it checks tensors, runs the kernels of
-// any_scale.h and registers their torch operators.
+// any_scale.h.
 #include "kernels/ops/any_scale.h"
 
-#include "kernels/ops/chain_scale.h"
+#include "kernels/ops/check.h"
 
 namespace isinglass::ops {
 namespace {
@@ -53,47 +53,6 @@ void score_ordered(const Tensor& from, const Tensor& to, const OrderedInputs& in
   check(log_q, from, torch::kFloat64, shape.chains, "log_q");
   run_twin(from, cpu::score_ordered, cuda::score_ordered, shape, pointers(inputs, from),
            data<uint8_t>(from), data<uint8_t>(to), data<double>(log_q));
-}
-
-namespace {
-
-// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
-// the functions above.
-
-using Optional = std::optional<Tensor>;
-
-OrderedInputs group(const Tensor& gradient, const Optional& noise, const Optional& field,
-                    const Optional& diagonal, const Tensor& scale) {
-  return {gradient, noise.value_or(Tensor()), field.value_or(Tensor()), diagonal.value_or(Tensor()),
-          scale};
-}
-
-void draw_ordered_op(const Tensor& x, const Tensor& gradient, const Optional& noise,
-                     const Optional& field, const Optional& diagonal, const Tensor& scale,
-                     int64_t categories, const Tensor& rng, const Tensor& chain_ids, Tensor y,
-                     Tensor move, Tensor log_q) {
-  draw_ordered(x, group(gradient, noise, field, diagonal, scale), categories, rng, chain_ids, y,
-               move, log_q);
-}
-
-void score_ordered_op(const Tensor& from, const Tensor& to, const Tensor& gradient,
-                      const Optional& noise, const Optional& field, const Optional& diagonal,
-                      const Tensor& scale, int64_t categories, Tensor log_q) {
-  score_ordered(from, to, group(gradient, noise, field, diagonal, scale), categories, log_q);
-}
-
-}  // namespace
-
-TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def(
-      "draw_ordered(Tensor x, Tensor gradient, Tensor? noise, Tensor? field, Tensor? diagonal, "
-      "Tensor scale, int categories, Tensor rng, Tensor chain_ids, Tensor(a!) y, Tensor(b!) move, "
-      "Tensor(c!) log_q) -> ()",
-      on_all_devices(draw_ordered_op));
-  m.def(
-      "score_ordered(Tensor from_, Tensor to, Tensor gradient, Tensor? noise, Tensor? field, "
-      "Tensor? diagonal, Tensor scale, int categories, Tensor(a!) log_q) -> ()",
-      on_all_devices(score_ordered_op));
 }
 
 }  // namespace isinglass::ops

@@ -1,10 +1,9 @@
 // Implements the tensor layer of jump proposals: it checks tensors, runs the kernels of jump.h and
-// lattice_jump.h, and registers the torch operators.
+// lattice_jump.h.
 #include "kernels/ops/jump.h"
 
 #include "kernels/jump/fast/lattice_jump.h"
-#include "kernels/ops/chain_scale.h"
-#include "kernels/ops/pointers.h"
+#include "kernels/ops/check.h"
 
 namespace isinglass::ops {
 namespace {
@@ -85,38 +84,6 @@ void lattice_jump_step(const NeighbourhoodTensors& p, int64_t steps, const Tenso
                              jumps.unadjusted,
                              count_pointers(counts, x, chains)};
   run_twin(x, cpu::lattice_jump_step, cuda::lattice_jump_step, step);
-}
-
-namespace {
-
-// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
-// the functions above.
-
-void draw_jump_op(const Tensor& x, const Tensor& gradient, const Tensor& rng,
-                  const Tensor& chain_ids, const Tensor& scale, int64_t categories, int64_t rule,
-                  int64_t balancing, Tensor y, Tensor log_q) {
-  draw_jump(x, gradient, rng, chain_ids, scale, categories, static_cast<JumpRule>(rule),
-            static_cast<Balancing>(balancing), y, log_q);
-}
-
-void score_jump_op(const Tensor& from, const Tensor& gradient, const Tensor& to,
-                   const Tensor& scale, int64_t categories, int64_t rule, int64_t balancing,
-                   Tensor log_q) {
-  score_jump(from, gradient, to, scale, categories, static_cast<JumpRule>(rule),
-             static_cast<Balancing>(balancing), log_q);
-}
-
-}  // namespace
-
-TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def(
-      "draw_jump(Tensor x, Tensor gradient, Tensor rng, Tensor chain_ids, Tensor scale, int "
-      "categories, int rule, int balancing, Tensor(a!) y, Tensor(b!) log_q) -> ()",
-      on_all_devices(draw_jump_op));
-  m.def(
-      "score_jump(Tensor from_, Tensor gradient, Tensor to, Tensor scale, int categories, int "
-      "rule, int balancing, Tensor(a!) log_q) -> ()",
-      on_all_devices(score_jump_op));
 }
 
 }  // namespace isinglass::ops

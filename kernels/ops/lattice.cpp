@@ -1,9 +1,9 @@
-// Implements the tensor layer of lattice energies: it checks tensors, runs the kernels of lattice.h
-// and table_evaluate.h, and registers the torch operators.
+// Implements the tensor layer of lattices: it checks tensors, runs the kernels of lattice.h and
+// table_evaluate.h, and tabulates neighbourhoods.
 #include "kernels/ops/lattice.h"
 
 #include "kernels/lattice/fast/table_evaluate.h"
-#include "kernels/ops/pointers.h"
+#include "kernels/ops/check.h"
 
 namespace isinglass::ops {
 
@@ -37,38 +37,23 @@ void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor&
            data<uint8_t>(x), data<int64_t>(site), data<double>(difference));
 }
 
-namespace {
-
-// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
-// the functions above.
-
-void lattice_evaluate_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,
-                         const Tensor& coupling, double constant, const Tensor& x, bool one_hot,
-                         bool differences, Tensor energy, Tensor table) {
-  Scratch scratch;
-  lattice_evaluate({unary, offset, neighbour, coupling, constant}, x, one_hot,
-                   differences ? LocalTable::kDifferences : LocalTable::kGradient, energy, table,
-                   scratch);
-}
-
-void lattice_differences_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,
-                            const Tensor& coupling, const Tensor& x, const Tensor& site,
-                            Tensor difference) {
-  lattice_differences({unary, offset, neighbour, coupling, 0}, x, site, difference);
-}
-
-}  // namespace
-
-TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def(
-      "lattice_evaluate(Tensor unary, Tensor offset, Tensor neighbour, Tensor coupling, float "
-      "constant, Tensor x, bool one_hot, bool differences, Tensor(a!) energy, Tensor(b!) table) -> "
-      "()",
-      on_all_devices(lattice_evaluate_op));
-  m.def(
-      "lattice_differences(Tensor unary, Tensor offset, Tensor neighbour, Tensor coupling, Tensor "
-      "x, Tensor site, Tensor(a!) difference) -> ()",
-      on_all_devices(lattice_differences_op));
+NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& l, torch::Device device) {
+  const int64_t sites = l.unary.size(0);
+  const Lattice lattice = lattice_pointers(l, torch::empty({0, sites}, torch::kUInt8));
+  if (!cpu::has_neighbourhood_table(lattice)) return {};
+  NeighbourhoodTensors p{torch::empty({sites, kTableNeighbours}, torch::kInt32),
+                         torch::empty({sites, kNeighbourhoods}, torch::kFloat64),
+                         torch::empty({sites, kNeighbourhoods}, torch::kFloat64),
+                         torch::empty({sites, kNeighbourhoods}, torch::kFloat32),
+                         torch::empty({sites, kNeighbourhoods}, torch::kUInt32)};
+  p.constant = cpu::tabulate_neighbourhoods(
+      lattice, {data<int32_t>(p.neighbour), data<double>(p.flip_energy), data<double>(p.half_flip),
+                data<float>(p.gradient), data<uint32_t>(p.threshold_word)});
+  for (Tensor* table :
+       {&p.neighbour, &p.flip_energy, &p.half_flip, &p.gradient, &p.threshold_word}) {
+    *table = table->to(device);
+  }
+  return p;
 }
 
 }  // namespace isinglass::ops

@@ -1,4 +1,5 @@
-// Computes energies of pairwise lattice models (kernels/lattice/lattice.h) on tensors.
+// Computes energies of pairwise lattice models (kernels/lattice/lattice.h), and the tables of
+// neighbourhood_table.h for binary graphs with few neighbours, on tensors.
 #pragma once
 
 #include "io/torch.h"
@@ -38,5 +39,8 @@ void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_h
 // Writes difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);
+
+// Returns the tables on `device`, for a lattice on the CPU; undefined tensors if it can have none.
+NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& lattice, torch::Device device);
 
 }  // namespace isinglass::ops

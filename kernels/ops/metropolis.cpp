@@ -1,9 +1,9 @@
 // Implements the tensor layer of the Metropolis test: it checks tensors, runs the kernels of
-// metropolis.h and registers the torch operator.
+// metropolis.h.
 #include "kernels/ops/metropolis.h"
 
 #include "kernels/accept/metropolis.h"
-#include "kernels/ops/pointers.h"
+#include "kernels/ops/check.h"
 
 namespace isinglass::ops {
 
@@ -17,7 +17,7 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
   const Tensor &x = current[0], &y = proposed[0];
   const int64_t chains = energy.numel();
   TORCH_CHECK(group >= 1 && chains % group == 0,
-              "isinglass operator: a group must divide the chains");
+              "isinglass operator: the size of a group must divide the number of chains");
   TORCH_CHECK(
       x.dim() == 2 && (x.scalar_type() == torch::kUInt8 || x.scalar_type() == torch::kFloat32 ||
                        x.scalar_type() == torch::kInt64),
@@ -51,32 +51,6 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
 void advance(Tensor& rng, int64_t steps) {
   check(rng, rng, torch::kInt64, 2, "rng");
   run_twin(rng, cpu::advance, cuda::advance, data<int64_t>(rng), steps);
-}
-
-namespace {
-
-// A torch operator takes plain tensors and numbers. This adapter converts them to the arguments of
-// the function above.
-
-void accept_op(const Tensor& energy, const Tensor& proposed_energy,
-               const std::optional<Tensor>& log_forward, const std::optional<Tensor>& log_backward,
-               const Tensor& rng, const Tensor& chain_ids, at::TensorList current,
-               at::TensorList proposed, Tensor acceptance, Tensor hops, Tensor acceptance_sum,
-               Tensor hops_sum, Tensor non_finite, bool unadjusted, int64_t group) {
-  StepBuffers counts{acceptance, hops, acceptance_sum, hops_sum, non_finite};
-  accept(energy, proposed_energy, log_forward.value_or(Tensor()), log_backward.value_or(Tensor()),
-         rng, chain_ids, current, proposed, counts, unadjusted, group);
-}
-
-}  // namespace
-
-TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def(
-      "accept(Tensor energy, Tensor proposed_energy, Tensor? log_forward, Tensor? log_backward, "
-      "Tensor rng, Tensor chain_ids, Tensor(a!)[] current, Tensor[] proposed, Tensor(b!) "
-      "acceptance, Tensor(c!) hops, Tensor(d!) acceptance_sum, Tensor(e!) hops_sum, Tensor(f!) "
-      "non_finite, bool unadjusted=False, int group=1) -> ()",
-      on_all_devices(accept_op));
 }
 
 }  // namespace isinglass::ops

@@ -1,8 +1,8 @@
 // Implements the tensor layer of RBMs: it checks tensors, runs the kernels of free_energy.h and
-// rbm_gibbs.h, and registers the torch operator.
+// rbm_gibbs.h.
 #include "kernels/ops/rbm.h"
 
-#include "kernels/ops/pointers.h"
+#include "kernels/ops/check.h"
 #include "kernels/rbm/rbm_gibbs.h"
 
 namespace isinglass::ops {
@@ -144,28 +144,6 @@ void energies_at_adjacent_rungs(const Tensor& visible_biases, const Tensor& logi
                              data<int64_t>(rng)};
   run_twin(x, cpu::energies_at_adjacent_rungs, cuda::energies_at_adjacent_rungs, shape,
            data<float>(visible_biases), beside);
-}
-
-namespace {
-
-using Optional = std::optional<Tensor>;
-
-// A torch operator takes plain tensors and numbers. This adapter converts them to the arguments of
-// the function above.
-void move_hidden_op(const Tensor& by_visible, const Tensor& visible_biases,
-                    const Tensor& hidden_biases, const Optional& x, const Optional& inputs_at_x,
-                    const Tensor& y, Tensor inputs, Tensor energy, Tensor on) {
-  move_hidden({by_visible, visible_biases, hidden_biases}, x.value_or(Tensor()),
-              inputs_at_x.value_or(Tensor()), y, inputs, energy, on);
-}
-
-}  // namespace
-
-TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def(
-      "move_hidden(Tensor by_visible, Tensor visible_biases, Tensor hidden_biases, Tensor? x, "
-      "Tensor? inputs_at_x, Tensor y, Tensor(a!) inputs, Tensor(b!) energy, Tensor(c!) on) -> ()",
-      on_all_devices(move_hidden_op));
 }
 
 }  // namespace isinglass::ops

@@ -4,7 +4,7 @@
 #include "io/torch.h"
 #include "kernels/ops/metropolis.h"
 #include "kernels/ops/scratch.h"
-#include "kernels/ops/swap.h"
+#include "kernels/ops/tempering.h"
 
 namespace isinglass::ops {
 

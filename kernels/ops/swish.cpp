@@ -1,5 +1,4 @@
-// Implements the tensor layer of swish: it checks tensors, runs the kernels of swish.h and
-// registers their torch operators.
+// Implements the tensor layer of swish: it checks tensors, runs the kernels of swish.h.
 #include "kernels/ops/swish.h"
 
 #include "kernels/network/swish.h"
@@ -82,27 +81,6 @@ void swish_backward(const Tensor& g, const Tensor& h, const Tensor& slope, Tenso
         numbers<const T>(h), numbers<const T>(slope), numbers<T>(out));
   };
   checked_float32(slope) ? run(float{}) : run(Bfloat16{});
-}
-
-namespace {
-
-using Optional = std::optional<Tensor>;
-
-void swish_op(const Tensor& a, const Optional& b, Tensor y, Tensor slope) {
-  swish(a, b.value_or(Tensor()), y, slope);
-}
-
-void swish_backward_op(const Tensor& g, const Optional& h, const Tensor& slope, Tensor out) {
-  swish_backward(g, h.value_or(Tensor()), slope, out);
-}
-
-}  // namespace
-
-TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def("swish(Tensor a, Tensor? b, Tensor(a!) y, Tensor(b!) slope) -> ()",
-        on_all_devices(swish_op));
-  m.def("swish_backward(Tensor g, Tensor? h, Tensor slope, Tensor(a!) out) -> ()",
-        on_all_devices(swish_backward_op));
 }
 
 }  // namespace isinglass::ops

@@ -111,6 +111,8 @@ class WeightSums {
     return __shfl_sync(kAllLanes, uniform_, static_cast<int>(l % kWarp));
   }
 
+  // locate() returns where quantile u of the distribution over all sites falls; draw_site() returns
+  // the site there.
   __device__ TreePosition locate(double u) const {
     TreePosition position;
     position.block = sums_.tree.find(u * sum(), &position.rest);

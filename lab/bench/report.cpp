@@ -123,7 +123,8 @@ std::string stage_text(const Json& stage) {
 }
 
 std::string comparison_text(const Json& comparison) {
-  std::string text = fmt::format("now / {}\n", comparison["file"].get<std::string>());
+  std::string text =
+      fmt::format("ratio of the times now and in {}\n", comparison["file"].get<std::string>());
   for (const auto& [name, change] : comparison["changed"].items()) {
     text += fmt::format("  {}: now {}, then {}\n", name, shown(change["now"]),
                         change["then"].is_null() ? "nothing" : shown(change["then"]));
@@ -180,9 +181,10 @@ Json read_bench(const std::filesystem::path& file) {
   for (const char* list : {"stages", "bounds"}) {
     valid = valid && std::all_of(result[list].begin(), result[list].end(), is_stage);
   }
-  require_options(valid,
-                  "`compare` {}: not a result of isinglass bench (its --json, or its bench.json)",
-                  file.string());
+  require_options(
+      valid,
+      "`compare` {} is not a result of isinglass bench, which is its bench.json or --json output",
+      file.string());
   return result;
 }
 

@@ -33,7 +33,7 @@ void check_stages(const BenchSpec& spec) {
   for (const std::string& name : names) {
     require_options(
         std::find(stage_names().begin(), stage_names().end(), name) != stage_names().end(),
-        "`stages`: unknown stage '{}'; known: {}", name,
+        "`stages` names the unknown stage '{}'; known: {}", name,
         fmt::join(nearest_first(name, stage_names()), ", "));
   }
 }
@@ -44,7 +44,7 @@ Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
   for (const auto& [said, name] :
        {std::pair{spec_.shape.channels, "channels"}, std::pair{spec_.shape.hidden, "hidden"}}) {
     require_options(spec_.model.weights.empty() || !said,
-                    "`{}` is given, but `weights` already says the model's size", name);
+                    "`{}` is given, but `weights` already determines the model's size", name);
   }
   const NewModelOptions shape;
   if (!spec_.shape.channels) spec_.shape.channels = shape.channels;
@@ -96,7 +96,7 @@ std::shared_ptr<EnergyModel> Bench::new_one() const {
   for (const auto& [said, option] :
        {std::pair{spec_.model.sites, "sites"}, std::pair{spec_.model.categories, "categories"}}) {
     require_options(
-        !said, "`{}` applies to a model from `weights`; the size of a new {} is that of `image`",
+        !said, "`{}` applies to a model from `weights`; `image` determines the size of a new {}",
         option, name);
   }
   const NewModelOptions shape{.image_height = spec_.model.image->height,
@@ -120,7 +120,8 @@ std::vector<Stage> Bench::stages() const {
        spec_.stages.empty() ? stage_names() : split_at_commas(spec_.stages)) {
     const auto reason = obstacle(name, *subject_);
     if (reason && spec_.stages.empty()) continue;
-    require_options(!reason, "`stages` {}: {} with sampler {} has no such stage: {}", name,
+    require_options(!reason,
+                    "`stages` names {}, which {} with sampler {} does not have, because {}", name,
                     spec_.model.name, spec_.sampler.name, reason.value_or(""));
     if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.push_back(name);
   }

@@ -44,7 +44,7 @@ ModelSpec as_trained(ModelSpec model) {
   if (model.name.empty()) {
     const auto name = configured_text(config, "model");
     require_options(name.has_value(),
-                    "`model` is needed: `weights` {} does not lie in a run directory",
+                    "`model` is needed, because `weights` {} is not in a run directory",
                     model.weights.string());
     model.name = *name;
   }
@@ -65,8 +65,8 @@ void check_method(const EvaluateSpec& spec) {
   if (spec.method != kTemperingMethod) {
     require_options(
         (spec.rungs.empty() && !spec.exploration) || spec.reverse_from == kTemperedStart,
-        "`rungs` and `exploration` apply to `method` tempering and to `reverse-from` tempering "
-        "only");
+        "`rungs` and `exploration` apply to `method` "
+        "tempering and to `reverse-from` tempering only");
   } else {
     require_options(!spec.reverse,
                     "`reverse` applies to annealing only; `method` tempering estimates log Z from "
@@ -127,8 +127,9 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
     spec_.exploration = spec_.exploration.value_or(1);
   } else {
     if (spec_.schedule.empty()) spec_.schedule = "adaptive";
-    sampler_ = fixed_sampler_of(spec_.sampler, *model_,
-                                "annealing has none: its target changes with every step");
+    sampler_ =
+        fixed_sampler_of(spec_.sampler, *model_,
+                         "annealing has no burn-in, because its target changes with every step");
   }
   spec_.sampler = resolved(spec_.sampler, *model_);
   if (reverses()) spec_.reverse_from = resolved_reverse_start(spec_.reverse_from, *model_);
@@ -153,7 +154,7 @@ void LikelihoodEvaluation::begin_round() {
   if (tempers()) {
     auto tempering = tempering_of(spec_, steps(), *model_, *start_, context_);
     require_options(tempering->exact(),
-                    "log Z needs steps that leave the distribution invariant, and {} is not exact",
+                    "log Z needs steps that leave the distribution invariant, but {} is not exact",
                     tempering->name());
     estimate_ = std::make_unique<TemperedEstimate>(spec_, *model_, *tempering, *start_, steps(),
                                                    first_chain_, context_);
@@ -192,7 +193,7 @@ void LikelihoodEvaluation::next_round() {
 
 void LikelihoodEvaluation::check_data() {
   const StateSpace own = data_->space();
-  require(model_->space() == own, "{} has {} per image; the states of {} differ", data_->name,
+  require(model_->space() == own, "{} has {} per image, but model {} has other states", data_->name,
           own.one_hot() ? fmt::format("{} sites of {} values", own.sites, own.categories)
                         : fmt::format("{} binary sites", own.sites),
           spec_.model.name);
@@ -215,13 +216,13 @@ void LikelihoodEvaluation::restore(const fs::path& checkpoint) {
     round_ = earlier.integer("round");
     require(
         may_double(round_),
-        "{}: its round is {}; a run that starts with {} temperatures cannot have so many rounds",
+        "{} is at round {}, but a run that starts with {} temperatures cannot have so many rounds",
         checkpoint.string(), round_, spec_.temperatures);
     first_chain_ = earlier.integer("first_chain");
     earlier_steps_ = earlier.integer("earlier_steps");
     if (const auto* from = earlier.find<std::string>("reverse_from")) reverse_from_ = *from;
     const torch::Tensor curve = earlier.tensor("curve").to(torch::kFloat64).contiguous();
-    require(curve.dim() == 2 && curve.size(1) == 2, "{}: its curve is damaged",
+    require(curve.dim() == 2 && curve.size(1) == 2, "the curve in {} is damaged",
             checkpoint.string());
     for (int64_t i = 0; i < curve.size(0); ++i) {
       curve_.push_back(
@@ -278,10 +279,10 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
     save(checkpoint);
     if (hooks.on_saved) hooks.on_saved();
   };
-  StopConsensus agreement(ranks());
+  StopConsensus stop_consensus(ranks());
   bool due = false;
   const auto stop = [&] {
-    const StopFlags granted = agreement(
+    const StopFlags granted = stop_consensus(
         {.stop = context_.to_stop(), .save = Clock::now() - saved_ > kCheckpointInterval});
     due = granted.save;
     return granted.stop;
@@ -331,9 +332,9 @@ torch::Tensor LikelihoodEvaluation::energies_of(const torch::Tensor& x) const {
 std::string LikelihoodEvaluation::outcome() const {
   if (spec_.until_closed <= 0) return "";
   const char* unit = tempers() ? "scans" : "temperatures";
-  if (verdict_.closed) return fmt::format("closed at {} {}", steps(), unit);
-  return fmt::format("still open at {} {}: twice as many do not fit into the {:g} s", steps(), unit,
-                     spec_.until_closed);
+  if (verdict_.closed) return fmt::format("the verdict is closed at {} {}", steps(), unit);
+  return fmt::format("the verdict is still open at {} {}, and twice as many do not fit into {:g} s",
+                     steps(), unit, spec_.until_closed);
 }
 
 std::string LikelihoodEvaluation::warning() const {

@@ -106,8 +106,8 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
   report_ = tempering_.report(state_, params_, ranks_);
   if (!std::isfinite(report_.log_z.value)) {
     throw NumericalError(
-        "the energies of the rungs are not finite, because the model has an energy that is not "
-        "finite");
+        "the energies of the rungs are not finite, because "
+        "the model has an energy that is not finite");
   }
   rhat_ = agreement_rhat(all_energies());
   x_ = ranks_.gather(state_.x).to(torch::kCPU);
@@ -154,7 +154,7 @@ PtDict TemperedEstimate::checkpoint() const {
 
 void TemperedEstimate::restore(const PtDict& checkpoint) {
   const PtEntries entries(checkpoint, kWhat);
-  require_format(entries.integer("format"), kFormat, kWhat, "evaluate anew");
+  require_format(entries.integer("format"), kFormat, kWhat, "start a new evaluation");
   require_same_settings(entries.dict("settings"), settings(), kWhat);
   require_same_functions(entries.find<PtDict>("functions"), model_, params_.rng.device(), kWhat);
   done_ = entries.integer("done");
@@ -193,8 +193,8 @@ BracketVerdict TemperedEstimate::verdict(double largest_bracket) const {
 std::string TemperedEstimate::text() const {
   const LogZ& log_z = report_.log_z;
   return fmt::format(
-      "log Z {} (from {:.3f} to {:.3f}); {} rungs, {:g} round trips of {} ensembles, R-hat "
-      "{:.3f}\n",
+      "log Z {} (from {:.3f} to {:.3f}); {} rungs, "
+      "{:g} round trips of {} ensembles, R-hat {:.3f}\n",
       estimate_text(log_z.value, log_z.standard_error), log_z.lower, log_z.upper,
       report_.betas.size(), round_trips(), ensembles_, rhat_);
 }

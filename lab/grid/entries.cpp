@@ -25,7 +25,7 @@ void check_keys(const toml::table& table, const std::string& where,
 
 std::optional<std::string> text_of(const toml::table& table, const std::string& key,
                                    const std::string& where) {
-  return value_of<std::string>(table, key, where, "a text");
+  return value_of<std::string>(table, key, where, "a string");
 }
 
 const toml::table* table_of(const toml::table& table, const std::string& key,
@@ -49,7 +49,7 @@ std::vector<const toml::node*> nodes_of(const toml::node& node, const std::strin
   }
   for (const toml::node* one : nodes) {
     require(one->is_string() || one->is_number() || one->is_boolean(),
-            "{}: {} is neither a text, a number nor true or false", where, key);
+            "{}: {} must be a string, a number, true or false", where, key);
   }
   return nodes;
 }
@@ -63,7 +63,7 @@ std::vector<std::string> text_list(const toml::table& table, const std::string& 
   if (!list) return texts;
   for (const toml::node* node : nodes_of(*list, where, key)) {
     const auto text = node->value<std::string>();
-    require(text.has_value(), "{}: {} must be a text or a list of texts", where, key);
+    require(text.has_value(), "{}: {} must be a string or a list of strings", where, key);
     texts.push_back(*text);
   }
   return texts;
@@ -85,7 +85,7 @@ const toml::array& entries(const toml::table& grid, const std::string& key,
                            const std::string& name) {
   const toml::array* list = grid[key].as_array();
   require(list && !list->empty() && list->is_homogeneous(toml::node_type::table),
-          "{}: at least one table [[{}]] is needed", name, key);
+          "{}: the grid needs at least one table [[{}]]", name, key);
   return *list;
 }
 
@@ -128,7 +128,7 @@ std::vector<OptionValues> combinations(const toml::table& table, const EntryOpti
         longer.back().emplace(name, std::move(value));
       }
     }
-    require(static_cast<int64_t>(longer.size()) <= kMostCells, "{}: more than {} combinations",
+    require(static_cast<int64_t>(longer.size()) <= kMostCells, "{} has more than {} combinations",
             where, kMostCells);
     all = std::move(longer);
   }

@@ -21,7 +21,7 @@ void check_keys(const toml::table& table, const std::string& where,
                 const std::vector<std::string>& known);
 
 // Returns the value of a key, or nothing if the key does not exist. `words` names the expected type
-// in errors ("a text").
+// in errors ("a string").
 template <class T>
 std::optional<T> value_of(const toml::table& table, const std::string& key,
                           const std::string& where, const char* words) {
@@ -34,7 +34,7 @@ std::optional<T> value_of(const toml::table& table, const std::string& key,
 std::optional<std::string> text_of(const toml::table& table, const std::string& key,
                                    const std::string& where);
 
-// Returns a text or a list of texts as a list, which is empty if the key does not exist.
+// Returns a string or a list of strings as a list, which is empty if the key does not exist.
 std::vector<std::string> text_list(const toml::table& table, const std::string& key,
                                    const std::string& where);
 

@@ -90,7 +90,7 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
   const auto add = [&](const toml::table& train) {
     const std::string entry = where + " train";
     std::vector<OptionValues> values = combinations(train, train_options(), entry, folder);
-    require(values.size() == 1, "{} holds a list; single values are needed", entry);
+    require(values.size() == 1, "{} contains a list, but its values must be single ones", entry);
     override_values(values.front(), data_values(spec.data));
     scale_down(values.front(), spec.scale);
     all.push_back(
@@ -111,7 +111,7 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
 void read_points(const toml::node* node, const std::string& where,
                  std::vector<torch::Tensor>& rows) {
   if (!node) return;
-  require(node->is_array(), "{}: a list of points [x, y, …] is needed", where);
+  require(node->is_array(), "{} must be a list of points [x, y, …]", where);
   for (const toml::node& point : *node->as_array()) {
     std::vector<double> numbers;
     require(point.is_array(), "{}: a point must be a list of numbers", where);
@@ -224,8 +224,8 @@ Cell make_cell(OptionValues values, const ModelEntryValues& model,
   }
   for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
   require_options(!values.contains("seed"),
-                  "seed = {} is not allowed in a grid: cells get their seeds from `seed` and the "
-                  "number of the repeat",
+                  "seed = {} is not allowed in a grid, because cells get their seeds from `seed` "
+                  "and the number of the repeat",
                   text_or(values, "seed", ""));
   scale_down(values, scale, fixed, group);
   cell.calls = divide_calls(values);
@@ -278,13 +278,14 @@ void read_sampling_cells(const toml::table& table, const fs::path& folder, const
   grid.true_mean = value_of<double>(table, "mean", name, "a number");
   const std::string reference = text_of(table, "reference", name).value_or("");
   require(reference.empty() || reference == "block-gibbs",
-          "{}: reference is '{}'; only block-gibbs is known", name, reference);
+          "{}: reference is '{}'; it must be block-gibbs", name, reference);
   grid.reference = !reference.empty();
   const toml::table* shared = table_of(table, "common", name);
-  require(shared, "{}: a table [common] is needed, with at least steps", name);
+  require(shared, "{}: the grid needs a table [common] that contains at least steps", name);
   const std::vector<OptionValues> common =
       combinations(*shared, sample_options(), name + ": [common]", folder);
-  require(common.size() == 1, "{}: [common] holds a list; single values are needed", name);
+  require(common.size() == 1, "{}: [common] contains a list, but its values must be single ones",
+          name);
   if (const auto size = text_of(table, "pictures", name)) {
     grid.picture = image_size(*size, name + ": pictures");
   }
@@ -300,8 +301,8 @@ void read_sampling_cells(const toml::table& table, const fs::path& folder, const
         cell.sampling.seed = spec.seed + cell.repeat;
         grid.cells.push_back(cell);
       }
-      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
-              kMostCells);
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{} has more than {} cells",
+              name, kMostCells);
     }
   }
 }
@@ -316,7 +317,7 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
   require(said >= 1 && grid.repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
           said < 1 ? said : grid.repeats, kMostCells);
   const std::string cells = text_of(table, "cells", name).value_or("sample");
-  require(cells == "sample" || cells == "train", "{}: cells is '{}'; sample or train is needed",
+  require(cells == "sample" || cells == "train", "{}: cells is '{}'; it must be sample or train",
           name, cells);
   if (cells == "train") {
     read_learning_cells(table, folder, spec, grid);
@@ -332,7 +333,7 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
 Grid read_grid(const GridSpec& said, const GivenModels& given) {
   GridSpec spec = said;
   require_options(spec.preset.empty() != spec.file.empty(),
-                  "either `grid` FILE or `preset` NAME is needed; presets: {}",
+                  "either `grid` FILE or `preset` NAME is needed; the presets are {}",
                   fmt::join(preset_names(), ", "));
   if (!spec.weights.empty()) {
     spec.weights = fs::absolute(spec.weights);

@@ -46,9 +46,9 @@ Json measures_json(const Grid& grid, const Cell& cell) {
   return measures;
 }
 
-// Hashes the model's parameters and the outputs of its functions. A function that neither
-// identifies is treated as different from any earlier one, so that no cell of an earlier run
-// counts.
+// Hashes the model's parameters and the outputs of its functions. Outputs that differ from call to
+// call cannot be hashed. A function with such outputs and without tensors gets a random identity,
+// so that no cell of an earlier run counts.
 std::string given_identity(const EnergyModel& model, torch::Device device) {
   const std::string parameters = parameters_sha256(model);
   if (own_functions(model).empty()) return parameters;
@@ -89,8 +89,8 @@ const std::string& GridIdentity::known(const std::string& what,
   std::string value = "missing";
   try {
     value = hash();
-    // The part of the program that reads the file reports why.
   } catch (const Error&) {
+    // The part of the program that reads the file reports the reason.
   }
   return known_[what] = value;
 }

@@ -22,6 +22,7 @@ struct Entry {
   std::string stands_for = {};
 };
 
+// Reads EXPONENT or [EXPONENT, LEAST].
 ScaleRule read_rule(const std::string& option, const toml::node& node, const std::string& where) {
   const toml::array* both = node.as_array();
   const auto number = [&](const toml::node* one) {
@@ -51,6 +52,8 @@ std::vector<ScaleRule> read_rules(const toml::table& parent, const EntryOptions&
   return rules;
 }
 
+// Multiplies the options that have a rule by scale^exponent. A whole number is rounded; scaling
+// down brings it neither below the rule's `least` nor above its own value.
 void apply(const std::vector<ScaleRule>& rules, double scale, OptionValues& values) {
   for (const ScaleRule& rule : rules) {
     const auto found = values.find(rule.option);
@@ -104,7 +107,7 @@ OptionValues only_values(const toml::table& table, const EntryOptions& options,
                          const std::string& where, const fs::path& folder,
                          const std::vector<std::string>& others = {}) {
   const auto all = combinations(table, options, where, folder, others);
-  require(all.size() == 1, "{} holds a list; single values are needed", where);
+  require(all.size() == 1, "{} contains a list, but its values must be single ones", where);
   return all.front();
 }
 
@@ -159,8 +162,8 @@ Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, co
   Cell cell{.model = model.label, .sampler = sampler.label, .stands_for = model.stands_for};
   for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
   require_options(!values.contains("seed"),
-                  "seed = {} is not allowed in a grid: cells get their seeds from `seed` and the "
-                  "number of the repeat",
+                  "seed = {} is not allowed in a grid, because cells get their seeds from `seed` "
+                  "and the number of the repeat",
                   text_or(values, "seed", ""));
   apply(grid.rules, spec.scale, values);
   for (const auto& [option, value] : sampler.values) {
@@ -186,7 +189,7 @@ void read_learning_cells(const toml::table& table, const fs::path& folder, const
   require_options(spec.weights.empty(), "`weights` applies to grids whose cells sample");
   require_options(
       spec.data.name.empty(),
-      "`dataset` must not be given for a grid whose cells train: the grid names its data");
+      "`dataset` must not be given for a grid whose cells train, because the grid names its data");
   grid.rules = read_rules(table, train_options(), name);
   read_published(table, name, grid);
   const auto evaluation = read_evaluation(table, name, folder, spec.scale, grid);
@@ -205,8 +208,8 @@ void read_learning_cells(const toml::table& table, const fs::path& folder, const
         if (cell.evaluation) cell.evaluation->seed = cell.learning->seed;
         grid.cells.push_back(cell);
       }
-      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
-              kMostCells);
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{} has more than {} cells",
+              name, kMostCells);
     }
   }
 }

@@ -88,7 +88,7 @@ void set_stale_cells_aside(const GridSpec& spec, const Grid& grid, GridIdentity&
     if (cell.is_null()) {
       if (!other) continue;
       stale.push_back({{run},
-                       "half-trained, by another program or on other data or settings",
+                       "they are half-trained, by another program or with other data or settings",
                        revision_of(*other)});
       continue;
     }

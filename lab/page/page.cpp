@@ -20,7 +20,7 @@ const std::string& embedded(const std::string& name) {
   for (const EmbeddedFile& file : report_files()) {
     if (file.name == name) return file.text;
   }
-  fail("the program lacks its own file {}", name);
+  fail("this program was built without its file {}", name);
 }
 
 std::string markup_text(const std::string& text) {
@@ -181,7 +181,7 @@ void add_configuration(Page& page, const fs::path& directory) {
 
 Json read_json(const fs::path& file) {
   Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
-  require(json.is_object(), "{}: not a JSON object", file.string());
+  require(json.is_object(), "{} is not a JSON object", file.string());
   return json;
 }
 

@@ -24,7 +24,7 @@ void add_bench(Page& page, const fs::path& directory) {
         bars.push_back({{"label", stage["name"]}, {"value", ms["median"]}});
     }
   }
-  page.add("Stages", "Milliseconds per call: the median, and the range over rounds.",
+  page.add("Stages", "The times are milliseconds per call: the median, and the range over rounds.",
            {charts("", {bar_chart("Milliseconds per call", false, bars)}),
             table("", {{"stage", true}, {"median"}, {"least"}, {"most"}}, rows)});
 }

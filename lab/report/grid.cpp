@@ -263,8 +263,9 @@ Json scale_text(const Json& results) {
   if (scale == 1) return "1: as published";
   const Json rules = results.value("scale_rules", Json::array());
   if (rules.empty()) {
-    return fmt::format("{}: chains and steps times {:.3g}, as far as the grid allows", scale,
-                       std::sqrt(scale));
+    return fmt::format(
+        "{}: the numbers of chains and steps are multiplied by {:.3g}, as far as the grid allows",
+        scale, std::sqrt(scale));
   }
   std::string text = fmt::format("{}: ", scale);
   for (const Json& rule : rules) {
@@ -294,7 +295,8 @@ void add_published(Page& page, const Json& results) {
     rows.push_back({one[0], fmt::format("{:g}", one[1].get<double>())});
   }
   if (rows.empty()) return;
-  page.add("Published", "Log-likelihoods of test images in the papers, at their scale.",
+  page.add("Published",
+           "The papers report these log-likelihoods of test images, at their own scale.",
            {table("", {{"", true}, {results.value("published_unit", "nats")}}, rows)});
 }
 

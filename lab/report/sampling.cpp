@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the energies of a few chains and the autocorrelation averaged over all chains.
+// Returns a chart of the energies of a few chains, and one of the autocorrelation averaged over all
+// chains.
 Json sampling_charts(const torch::Tensor& energy, int64_t thin) {
   constexpr int64_t kChains = 5, kLags = 200;
   const std::vector<double> step = numbers(thin * torch::arange(1, energy.size(0) + 1));
@@ -37,7 +38,8 @@ Json sampling_charts(const torch::Tensor& energy, int64_t thin) {
   return list;
 }
 
-// Returns the last states of up to 36 chains as images, if the discrete sites fill a square.
+// Returns the last states of up to 36 chains as images; nothing if the sites are not discrete or do
+// not fill a square.
 Json state_pictures(const torch::Tensor& samples) {
   const torch::Tensor last = samples[samples.size(0) - 1].slice(0, 0, 36);
   const int64_t sites = last.size(1), side = std::llround(std::sqrt(static_cast<double>(sites)));
@@ -62,9 +64,10 @@ void add_sampling(Page& page, const fs::path& directory) {
   for (const auto& [key, value] : effective.items()) ess.push_back({key, value});
   page.add(
       "Effective sample size",
-      fmt::format("Effective sample sizes of the {}. The rows from mean to per_second_all use the "
-                  "papers' estimator on single chains; bulk and tail use all chains together.",
-                  summary.value("statistic", "energy")),
+      fmt::format(
+          "The table gives effective sample sizes of the {}. The rows from mean to per_second_all "
+          "use the papers' estimator on single chains; bulk and tail use all chains together.",
+          summary.value("statistic", "energy")),
       {table("", {{"", true}, {"value"}}, ess)});
   if (!fs::exists(directory / "samples.pt")) return;
   torch::Tensor samples, energy;

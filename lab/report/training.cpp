@@ -112,13 +112,13 @@ void add_training(Page& page, const fs::path& directory) {
       curves.has("validation_score")
           ? fmt::format(" Validation scores are {}. {}", kValidationVerdict, kForwardBias)
           : "";
-  page.add("Curves", "Long runs are drawn as means over stretches of iterations." + scores,
+  page.add("Curves", "The curves of long runs show means over groups of iterations." + scores,
            {charts("", list)});
   Json diverged = divergences(directory);
   if (!diverged.empty()) {
     page.add("Recoveries",
-             "Iterations after the one that training went back to were run again; the curves show "
-             "only the new ones.",
+             "After each recovery, the iterations since a checkpoint were run again; the curves "
+             "show only the new ones.",
              {table("", {{"when", true}, {"what", true, true}}, std::move(diverged))});
   }
   const Json images = training_pictures(directory);

@@ -41,7 +41,7 @@ report::Page page_of(const fs::path& directory) {
       if (fs::exists(directory / section.file)) section.add(page, directory);
     }
   } catch (const nlohmann::json::exception& error) {
-    fail("{}: its files are damaged: {}", directory.string(), error.what());
+    fail("the files of {} are damaged: {}", directory.string(), error.what());
   }
   require(!page.title.empty(),
           "{} does not hold a finished run of ablate, train, evaluate, sample or bench",
@@ -68,7 +68,7 @@ void judge_grid(const fs::path& directory) {
     results["claims"] = judged;
     write_file(file, text_of(results, 1) + "\n");
   } catch (const nlohmann::json::exception& error) {
-    fail("{}: it is damaged: {}", file.string(), error.what());
+    fail("{} is damaged: {}", file.string(), error.what());
   }
 }
 

@@ -33,8 +33,8 @@ PathKind path_for(const SamplerSpec& sampler, const EnergyModel& model) {
 void resolve_path(EvaluateSpec& spec, const EnergyModel& model) {
   SamplerSpec& sampler = spec.sampler;
   const bool joint = spec.path == kJointName;
-  require_options(!joint || is_rbm(model), "`path` joint scales the weights of an rbm; {} is none",
-                  model.title());
+  require_options(!joint || is_rbm(model),
+                  "`path` joint scales the weights of an rbm, but {} is not an rbm", model.title());
   if (sampler.name.empty()) {
     const bool sweeping = joint || (spec.path.empty() && is_rbm(model) && sampler.options.empty());
     sampler.name = sweeping                   ? "gibbs"

@@ -71,13 +71,11 @@ SamplerOptions said_options(const SamplerSpec& sampler, const SamplerEntry& entr
                     "`{}` is not an option of {}; it reads {}", name, entry.name,
                     option_names(entry));
   }
-  for (const auto& [name, member] : sampler_numbers()) {
-    const auto said = sampler.options.find(name);
-    if (said != sampler.options.end()) options.*member = std::get<double>(said->second);
-  }
-  for (const auto& [name, member] : sampler_switches()) {
-    const auto said = sampler.options.find(name);
-    if (said != sampler.options.end()) options.*member = std::get<bool>(said->second);
+  for (const SamplerOption& option : sampler_options()) {
+    const auto given = sampler.options.find(option.name);
+    if (given == sampler.options.end()) continue;
+    if (option.number) options.*option.number = std::get<double>(given->second);
+    if (option.flag) options.*option.flag = std::get<bool>(given->second);
   }
   take_choice(sampler, "balancing", balancing_names(), options.balancing);
   take_choice(sampler, "scan", scan_names(), options.scan);
@@ -90,11 +88,9 @@ SamplerSpec resolved(const SamplerSpec& sampler, const EnergyModel& model, bool 
   const SamplerEntry& entry = find_sampler(sampler.name);
   const SamplerOptions used = with_defaults(entry, said_options(sampler, entry, warm), model);
   SamplerSpec all{.name = sampler.name};
-  for (const auto& [name, member] : sampler_numbers()) {
-    if (used.*member) all.options[name] = *(used.*member);
-  }
-  for (const auto& [name, member] : sampler_switches()) {
-    if (entry.option(name)) all.options[name] = used.*member;
+  for (const SamplerOption& option : sampler_options()) {
+    if (option.number && used.*option.number) all.options[option.name] = *(used.*option.number);
+    if (option.flag && entry.option(option.name)) all.options[option.name] = used.*option.flag;
   }
   if (entry.option("balancing")) {
     all.options["balancing"] = balancing_names()[static_cast<size_t>(used.balancing)];
@@ -248,9 +244,9 @@ std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& spec, const EnergyM
                                           const std::string& reason) {
   std::unique_ptr<Sampler> sampler = sampler_of(spec, model);
   const SamplerEntry& entry = find_sampler(spec.name);
-  require_options(!sampler->adapts(), "`adapt` acts in burn-in, and {}", reason);
+  require_options(!sampler->adapts(), "`adapt` acts in burn-in, but {}", reason);
   const bool scales = entry.option("sigma") && entry.site_matrices == 0;
-  require_options(!sampler->has_warmup(), "{} learns in burn-in, and {}{}", entry.name, reason,
+  require_options(!sampler->has_warmup(), "{} learns in burn-in, but {}{}", entry.name, reason,
                   scales ? "; with `sigma` and `alpha` it has nothing to learn" : "");
   return sampler;
 }
@@ -261,11 +257,12 @@ bool captures_steps(std::optional<bool> said, const EnergyModel& model, const Sa
   if (!*said) return false;
   require_options(
       !sampler.needs_host_sync(),
-      "`cuda-graph`: a step of {} reads a number back from the GPU, and cannot be captured",
+      "`cuda-graph` is not possible, because a step of {} reads a number back from the GPU",
       sampler.name());
-  require_options(model.capturable(), "`cuda-graph`: calls of model {} cannot be captured",
+  require_options(model.capturable(),
+                  "`cuda-graph` is not possible, because calls of model {} cannot be captured",
                   model.kind_name());
-  require_options(device.is_cuda(), "`cuda-graph` captures steps on a GPU, and the device is {}",
+  require_options(device.is_cuda(), "`cuda-graph` captures steps on a GPU, but the device is {}",
                   device.str());
   return true;
 }

@@ -38,9 +38,11 @@ std::string gpu_trouble(const Gpus& gpus) {
         "to use its GPUs, install a newer driver or a build for that CUDA (docs/guide/install.md)",
         cuda_text(gpus.driver), cuda_text(gpus.runtime));
   }
-  return fmt::format("CUDA cannot use the GPUs of this machine (driver for {}, build of {}): {}",
-                     cuda_text(gpus.driver), cuda_text(gpus.runtime),
-                     cudaGetErrorString(static_cast<cudaError_t>(gpus.code)));
+  return fmt::format(
+      "CUDA cannot use the GPUs of this machine (the "
+      "driver supports {}, and this build uses {}): {}",
+      cuda_text(gpus.driver), cuda_text(gpus.runtime),
+      cudaGetErrorString(static_cast<cudaError_t>(gpus.code)));
 }
 
 torch::Device device_of(const std::string& name, int64_t local_rank) {
@@ -52,7 +54,7 @@ torch::Device device_of(const std::string& name, int64_t local_rank, const Gpus&
   const std::string trouble = gpu_trouble(gpus);
   if (name == "auto" && gpus.usable == 0) {
     if (!trouble.empty()) {
-      TORCH_WARN_ONCE("the CPU is used: ", trouble);
+      TORCH_WARN_ONCE("the CPU is used, because ", trouble);
     }
     return torch::kCPU;
   }
@@ -65,7 +67,7 @@ torch::Device device_of(const std::string& name, int64_t local_rank, const Gpus&
   require_options((indexed || name == "cuda" || name == "auto") && error == std::errc() &&
                       rest == name.data() + name.size() && index >= 0,
                   "`device` is '{}'; auto, cpu, cuda or cuda:N is needed", name);
-  require_options(trouble.empty(), "`device` is {}: {}", name, trouble);
+  require_options(trouble.empty(), "`device` is {}, but {}", name, trouble);
   require_options(index < gpus.usable, "`device` is {}; this machine has {} usable GPU{}", name,
                   gpus.usable == 0 ? "no" : std::to_string(gpus.usable),
                   gpus.usable == 1 ? "" : "s");

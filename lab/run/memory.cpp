@@ -127,14 +127,14 @@ double training_bytes(const std::string& model, const NewModelOptions& options, 
 
 void require_memory(double bytes, torch::Device device, const std::string& what) {
   const double available = available_memory(device);
-  require_options(bytes <= available,
-                  "{} needs about {:.1f} GiB of memory and {:.1f} GiB are available; a "
-                  "smaller size is needed{}",
-                  what, bytes / kGibibyte, available / kGibibyte,
-                  device.is_cuda() ? ""
-                                   : fmt::format(", or the environment variable {} says how many "
-                                                 "GiB there are",
-                                                 kOverride));
+  require_options(
+      bytes <= available,
+      "{} needs about {:.1f} GiB of memory, but only "
+      "{:.1f} GiB are available; a smaller size is needed{}",
+      what, bytes / kGibibyte, available / kGibibyte,
+      device.is_cuda()
+          ? ""
+          : fmt::format(", or the environment variable {} says how many GiB there are", kOverride));
 }
 
 }  // namespace isinglass

@@ -32,11 +32,12 @@ constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 
 // Returns states where the instance's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
-  const auto* misled = dynamic_cast<const WrongGradientModel*>(&model);
-  require_options(misled,
-                  "`init` instance needs an `instance` that says where chains start; {} does not",
-                  model.kind_name());
-  const Start& start = misled->start();
+  const auto* wrong = dynamic_cast<const WrongGradientModel*>(&model);
+  require_options(
+      wrong,
+      "`init` instance needs an `instance` that says where chains start, but {} does not say so",
+      model.kind_name());
+  const Start& start = wrong->start();
   return noise.mul_(start.deviation).add_(start.mean.to(noise.options()));
 }
 
@@ -72,7 +73,7 @@ std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model, 
                   "`anneal` cools binary and categorical sites; the states of model {} are {}",
                   model.kind_name(), kinds_text({kind}));
   require_options(plan.burn_in >= 2,
-                  "`anneal` cools during burn-in, and `burn-in` is {}; at least 2 is needed",
+                  "`anneal` cools during burn-in, but `burn-in` is {}; at least 2 is needed",
                   plan.burn_in);
   return std::make_unique<Cooling>(model, *spec.anneal, plan.burn_in, device);
 }
@@ -83,11 +84,12 @@ RunPlan plan_of(const SampleSpec& spec) {
   require_given(spec.steps.has_value(), "steps");
   const RunPlan plan{spec.burn_in, *spec.steps, spec.thin};
   require_options(plan.steps == 0 || plan.thin <= plan.steps,
-                  "`thin` is {}; at most `steps` = {} is needed", plan.thin, plan.steps);
+                  "`thin` is {}, but it must be at most `steps`, which is {}", plan.thin,
+                  plan.steps);
   require_options(
       static_cast<double>(plan.burn_in) + static_cast<double>(plan.steps) <= kLargestStep,
-      "`burn-in` and `steps` add up to {}; at most {} is needed", plan.burn_in + plan.steps,
-      kLargestStep);
+      "`burn-in` and `steps` add up to {}, but their sum must be at most {}",
+      plan.burn_in + plan.steps, kLargestStep);
   return plan;
 }
 
@@ -175,15 +177,17 @@ void Sampling::read_warm_start() {
   const auto summary = nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
   require_options(
       summary.is_object() && summary.contains("adapted") && summary["adapted"].is_object(),
-      "`warm-start` {}: not the summary.json of a run of isinglass sample", file);
+      "`warm-start` {} is not the summary.json of a run of isinglass sample", file);
   require_options(summary.value("sampler", "") == spec_.sampler.name,
-                  "`warm-start` {}: that run used the sampler {}, this one {}", file,
+                  "the run of `warm-start` {} used the sampler {}, but this run uses {}", file,
                   summary.value("sampler", "?"), spec_.sampler.name);
   for (const auto& [name, value] : summary["adapted"].items()) {
     require_options(
-        value.is_number() && std::any_of(sampler_numbers().begin(), sampler_numbers().end(),
-                                         [&name = name](const auto& n) { return n.first == name; }),
-        "`warm-start` {}: '{}' is not a numeric option of any sampler", file, name);
+        value.is_number() && std::any_of(sampler_options().begin(), sampler_options().end(),
+                                         [&name = name](const SamplerOption& option) {
+                                           return option.number && option.name == name;
+                                         }),
+        "`warm-start` {} holds '{}', which is not a numeric option of any sampler", file, name);
     spec_.sampler.options.try_emplace(name, value.get<double>());
   }
 }
@@ -236,13 +240,13 @@ Recorder::Shape Sampling::draws() const {
 }
 
 Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const {
-  Recorder::Renewal renewal{nullptr, 1};
+  Recorder::Refresh refresh{nullptr, 1};
   if (model_->conditionals() || model_->as_lattice()) {
     // Steps of such models may use energy differences, whose rounding errors accumulate.
     const int64_t steps = std::max(kLeastRenewal, kRenewalASite * state_.sites());
-    renewal = {model_.get(), std::max<int64_t>(1, steps / plan_.thin)};
+    refresh = {model_.get(), std::max<int64_t>(1, steps / plan_.thin)};
   }
-  return Recorder(draws(), statistic_, keep_samples, std::move(file), ranks(), renewal);
+  return Recorder(draws(), statistic_, keep_samples, std::move(file), ranks(), refresh);
 }
 
 void Sampling::watch_mixing() {

@@ -68,7 +68,7 @@ PtDict Sampling::saved(const RunProgress& progress) const {
 
 void Sampling::restore(const PtDict& saved) {
   const PtEntries entries(saved, kWhat);
-  require_format(entries.integer("format"), kFormat, kWhat, "sample anew");
+  require_format(entries.integer("format"), kFormat, kWhat, "start a new run");
   require_same_settings(entries.dict("settings"), identity(), kWhat);
   RunProgress& made = plan_.made;
   made.burn_in = entries.integer("burn_in");

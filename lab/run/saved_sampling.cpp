@@ -96,7 +96,7 @@ void SavedSampling::restore() {
     recorder_.restore(number, block, file.string());
     if (moves_) moves_->restore_draws(number, block, file.string());
   }
-  require(recorder_.made() == draws_, "{} counts {} draws, and the files of {} hold {}",
+  require(recorder_.made() == draws_, "{} counts {} draws, but the files of {} hold {}",
           checkpoint.string(), draws_, (directory_ / kDraws).string(), recorder_.made());
 }
 

@@ -168,9 +168,9 @@ std::string rhat_warning(const Json& summary) {
   static const std::map<std::string, std::string> names = {
       {"energy", "energy"}, {"hamming", "Hamming distance"}, {"sum", "sum of sites"}};
   return fmt::format(
-      "R-hat of the {} is {}: the chains have not converged to one distribution, and their draws "
-      "are not yet draws from the target; more steps, a longer `burn-in`, another sampler or "
-      "`rungs` may help",
+      "R-hat of the {} is {}: the chains have not converged to one "
+      "distribution, and their draws are not yet draws from the target; "
+      "more steps, a longer `burn-in`, another sampler or `rungs` may help",
       names.at(worst), infinite ? "infinite" : fmt::format("{:.3g}", rhat));
 }
 
@@ -209,8 +209,8 @@ std::string optimum_warning(const Json& summary) {
   constexpr double kRounding = 1e-9;  // Sums of weights are rounded by this much.
   if (!(value > optimum + kRounding * std::abs(optimum))) return "";
   return fmt::format(
-      "the best solution, {}, is above the given optimum, {}, which is wrong or belongs to another "
-      "problem",
+      "the best solution, {}, is above the given optimum, "
+      "{}, which is wrong or belongs to another problem",
       value, optimum);
 }
 

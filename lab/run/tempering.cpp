@@ -72,7 +72,7 @@ TemperingOptions options_of(const Spec& spec, int64_t burn_in, int64_t scans, in
   const torch::Device device = context.device;
   const int64_t exploration = spec.exploration.value_or(1);
   require_option(has_counters(burn_in + scans, exploration), "exploration", exploration,
-                 "{} scans, burn-in included, would take {} local steps per chain, and at most {} "
+                 "{} scans, burn-in included, would take {} local steps per chain, but at most {} "
                  "have random numbers of their own",
                  burn_in + scans,
                  static_cast<double>(burn_in + scans) * static_cast<double>(exploration),
@@ -109,14 +109,14 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
                                                 bool warm) {
   const torch::Device device = context.device;
   require_options(!spec.anneal,
-                  "`rungs` and `anneal` exclude each other: tempering samples at all "
+                  "`rungs` and `anneal` exclude each other, because tempering samples at all "
                   "temperatures at once");
   TemperingOptions options =
       options_of(spec, plan.burn_in, plan.steps, *spec.chains, model, context);
   options.lowest = spec.lowest_beta.value_or(0);
   require_options(options.rungs || plan.burn_in > 0 || warm,
-                  "`rungs` auto finds the number of rungs in burn-in, and `burn-in` is 0; at least "
-                  "1 is needed");
+                  "`rungs` auto finds the number of rungs in "
+                  "burn-in, but `burn-in` is 0; at least 1 is needed");
   options.path = path_for(spec.sampler, model);
   return tempering_with(spec.sampler, model,
                         reference_of(options.path, model, device, spec.start_scale), options,

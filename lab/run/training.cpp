@@ -29,33 +29,11 @@ bool has_chains(const TrainSpec& spec) {
   return spec.objective == "pcd" || contrastive(spec);
 }
 
-template <class T>
-void refuse(const std::optional<T>& said, const char* name, const TrainSpec& spec) {
-  require_options(!said, "`{}` does not go with `objective` {}", name, spec.objective);
-}
-
-void refuse_chains(const TrainSpec& spec) {
-  const auto refuse_if = [&](bool said, const std::string& name) {
-    require_options(!said, "`{}` does not go with `objective` {}", name, spec.objective);
-  };
-  refuse_if(!spec.sampler.name.empty(), "sampler");
-  refuse(spec.shape.proj, "proj", spec);
-  for (const auto& [name, value] : spec.sampler.options) refuse_if(true, name);
-  refuse(spec.base, "base", spec);
-  refuse(spec.base_smooth, "base-smooth", spec);
-  refuse(spec.steps, "steps-per-iter", spec);
-  refuse(spec.buffer, "buffer", spec);
-  refuse(spec.l1, "l1", spec);
-  refuse(spec.l2, "l2", spec);
-  refuse(spec.p_control, "p-control", spec);
-  refuse(spec.centre, "centre", spec);
-  refuse(spec.reinit, "reinit", spec);
-  refuse(spec.rungs, "rungs", spec);
-  refuse(spec.fresh, "fresh", spec);
-  refuse(spec.fresh_iterations, "fresh-iters", spec);
-  refuse(spec.evaluate_every, "evaluate-every", spec);
-  refuse(spec.evaluate_steps, "evaluate-steps", spec);
-  refuse(spec.cuda_graph, "cuda-graph", spec);
+void refuse_inapplicable(const TrainSpec& spec) {
+  for (const Option& option : options_of<TrainSpec>()) {
+    require_options(!spec.given.contains(option.name) || applies(option, spec.objective),
+                    "`{}` cannot be combined with `objective` {}", option.name, spec.objective);
+  }
 }
 
 template <class T>
@@ -70,43 +48,18 @@ void set_name(std::string& said, const char* otherwise) {
 }  // namespace
 
 TrainSpec resolved_objective(TrainSpec spec) {
+  refuse_inapplicable(spec);
   if (!has_chains(spec)) {
-    refuse_chains(spec);
     set_name(spec.model.name, "mlp");
-  } else {
-    const PcdOptions pcd;
-    if (contrastive(spec)) {
-      refuse(spec.buffer, "buffer", spec);
-      refuse(spec.reinit, "reinit", spec);
-      refuse(spec.rungs, "rungs", spec);
-      refuse(spec.fresh, "fresh", spec);
-      refuse(spec.fresh_iterations, "fresh-iters", spec);
-      set_name(spec.model.name, "rbm");
-      if (spec.sampler.name.empty()) {
-        spec.sampler.name = "gibbs";
-        spec.sampler.options.try_emplace("scan", "chromatic");
-      }
-    } else {
-      set_name(spec.model.name, "resnet");
-      set_name(spec.sampler.name, kDefaultSampler);
-      set_default(spec.buffer, pcd.buffer);
-      set_default(spec.reinit, pcd.reinit);
-      set_default(spec.rungs, pcd.rungs);
-      set_default(spec.fresh, pcd.fresh);
-      set_default(spec.fresh_iterations, pcd.fresh_iterations);
+  } else if (contrastive(spec)) {
+    set_name(spec.model.name, "rbm");
+    if (spec.sampler.name.empty()) {
+      spec.sampler.name = "gibbs";
+      spec.sampler.options.try_emplace("scan", "chromatic");
     }
-    set_default(spec.base, true);
-    set_default(spec.steps, pcd.steps);
-    set_default(spec.l2, pcd.l2);
-    set_default(spec.p_control, pcd.p_control);
-    set_default(spec.centre, pcd.centre);
-    set_default(spec.evaluate_every, TrainOptions().evaluate_every);
-    set_default(spec.evaluate_steps, ValidationOptions().temperatures);
-  }
-  if (spec.objective == "dsm") {
-    set_default(spec.noise, DsmOptions().noise);
   } else {
-    refuse(spec.noise, "noise", spec);
+    set_name(spec.model.name, "resnet");
+    set_name(spec.sampler.name, kDefaultSampler);
   }
   const NewModelOptions shape;
   set_default(spec.shape.channels, shape.channels);
@@ -154,13 +107,14 @@ void Training::resolve_projection() {
 }
 
 int64_t Training::chains() const {
-  return contrastive(spec_) ? spec_.batch : spec_.buffer.value_or(0);
+  if (!has_chains(spec_)) return 0;
+  return contrastive(spec_) ? spec_.batch : spec_.pcd.buffer;
 }
 
 std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   const bool categorical = data_.values == PixelValues::kCategorical;
-  require_options(!spec_.base_smooth || (categorical && spec_.base.value_or(false) &&
-                                         !given_.model && spec_.model.weights.empty()),
+  require_options(!spec_.base_smooth ||
+                      (categorical && spec_.base && !given_.model && spec_.model.weights.empty()),
                   "`base-smooth` applies to a new model of categorical images with a `base` and "
                   "without `weights`");
   if (given_.model) return given_.model;
@@ -174,16 +128,15 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
                         .continuous = !has_chains(spec_),
                         .classes = classes};
   if (categorical) {
-    require_options(
-        find_model(name).categorical,
-        "`model` {} has no categorical sites, which the images of {} need; resnet or rbm "
-        "is needed",
-        name, data_.name);
+    require_options(find_model(name).categorical,
+                    "`model` {} has no categorical sites, which "
+                    "the images of {} need; resnet or rbm is needed",
+                    name, data_.name);
     model.categories = data_.categories;
   }
   if (spec_.shape.proj) model.proj = *spec_.shape.proj;
   if (spec_.shape.edges) model.edges = edge_set(*spec_.shape.edges);
-  if (spec_.base.value_or(false)) model.base_mean = clamped_mean(data_);
+  if (has_chains(spec_) && spec_.base) model.base_mean = clamped_mean(data_);
   if (spec_.base_smooth) model.base_mean = smoothed(model.base_mean, *spec_.base_smooth);
   require_memory(training_bytes(name, model, spec_.batch, chains()), context_.device,
                  fmt::format("`channels` {} `hidden` {} `batch` {} with {} chains", model.channels,
@@ -199,45 +152,28 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
 }
 
 TrainOptions Training::train_options() const {
-  TrainOptions train;
-  train.iterations = spec_.iterations;
-  const double steps = static_cast<double>(spec_.steps.value_or(1));
+  TrainOptions train = spec_.train;
+  const auto steps = static_cast<double>(has_chains(spec_) ? spec_.pcd.steps : 1);
   require_options(
-      static_cast<double>(spec_.iterations) <= kLargestStep / steps,
+      static_cast<double>(train.iterations) <= kLargestStep / steps,
       "`iters` is {}; at most {:.0f} is possible, because steps are numbered by 32 bits",
-      spec_.iterations, std::floor(kLargestStep / steps));
-  train.learning_rate = spec_.learning_rate;
-  train.warmup = spec_.warmup;
-  train.schedule = rate_schedule(spec_.rate_schedule);
-  require_options(train.schedule != RateSchedule::kConstant || !spec_.end_rate,
-                  "`lr-end` does not go with `lr-schedule` constant");
-  train.end_rate = spec_.end_rate.value_or(train.end_rate);
-  train.clip = spec_.clip.value_or(train.clip);
-  train.weight_decay = spec_.weight_decay;
-  train.recover = spec_.recover;
-  train.ema = spec_.ema;
-  train.checkpoint_every = spec_.checkpoint_every;
+      train.iterations, std::floor(kLargestStep / steps));
+  require_options(train.schedule != RateSchedule::kConstant || !spec_.given.contains("lr-end"),
+                  "`lr-end` cannot be combined with `lr-schedule` constant");
   train.program = program_revision();
-  train.evaluate_every = spec_.evaluate_every.value_or(0);
   return train;
 }
 
 PcdOptions Training::pcd_options() const {
-  return {.batch = spec_.batch,
-          .buffer = chains(),
-          .steps = *spec_.steps,
-          .from_data = contrastive(spec_),
-          .begin_at_data = !spec_.model.weights.empty() && !given_.model,
-          .reinit = spec_.reinit.value_or(0),
-          .rungs = spec_.rungs.value_or(0),
-          .fresh = spec_.fresh.value_or(0),
-          .fresh_iterations = spec_.fresh_iterations.value_or(PcdOptions().fresh_iterations),
-          .l2 = *spec_.l2,
-          .p_control = *spec_.p_control,
-          .l1 = spec_.l1.value_or(0),
-          .centre = *spec_.centre,
-          .seed = static_cast<uint64_t>(spec_.seed),
-          .cuda_graph = captures_steps(spec_.cuda_graph, *model_, *sampler_, context_.device)};
+  PcdOptions pcd = spec_.pcd;
+  pcd.batch = spec_.batch;
+  pcd.buffer = chains();
+  pcd.from_data = contrastive(spec_);
+  pcd.begin_at_data = !spec_.model.weights.empty() && !given_.model;
+  pcd.l1 = spec_.l1.value_or(0);
+  pcd.seed = static_cast<uint64_t>(spec_.seed);
+  pcd.cuda_graph = captures_steps(spec_.cuda_graph, *model_, *sampler_, context_.device);
+  return pcd;
 }
 
 void Training::by_chains(TrainObserver* observer) {
@@ -246,23 +182,24 @@ void Training::by_chains(TrainObserver* observer) {
   resolve_image();
   resolve_projection();
   model_ = model_to_train();
-  sampler_ = fixed_sampler_of(spec_.sampler, *model_,
-                              "training has none: its model changes with every iteration");
+  sampler_ =
+      fixed_sampler_of(spec_.sampler, *model_,
+                       "training has no burn-in, because its model changes with every iteration");
   spec_.sampler = resolved(spec_.sampler, *model_);
   const PathKind path = path_for(spec_.sampler, *model_);
-  require_options(spec_.rungs.value_or(0) == 0 || path == PathKind::kLinear,
+  require_options(spec_.pcd.rungs == 0 || path == PathKind::kLinear,
                   "`rungs` needs a sampler other than block Gibbs sweeps, because U times an "
                   "inverse temperature is not the energy of an rbm");
-  const bool evaluated = *spec_.evaluate_every > 0;
+  const bool evaluated = spec_.train.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
-                  "`evaluate-every` needs validation images; {} has none", data_.name);
+                  "`evaluate-every` needs validation images, but {} has none", data_.name);
   require_options(!evaluated || sampler_->exact(),
                   "`evaluate-every` anneals with steps that must leave the distribution invariant, "
-                  "and {} is not exact",
+                  "but {} is not exact",
                   sampler_->name());
-  const ValidationOptions validation{.temperatures = *spec_.evaluate_steps,
-                                     .path = path,
-                                     .seed = static_cast<uint64_t>(spec_.seed)};
+  ValidationOptions validation = spec_.validation;
+  validation.path = path;
+  validation.seed = static_cast<uint64_t>(spec_.seed);
   const TrainOptions train = train_options();
   TrainHooks watched = hooks(observer);
   watched.validation_score = [this, validation](EnergyModel& averaged) {
@@ -287,9 +224,11 @@ void Training::without_chains(TrainObserver* observer) {
   const auto seed = static_cast<uint64_t>(spec_.seed);
   if (spec_.objective == "dsm") {
     model_ = model_to_train();
-    objective = std::make_unique<DsmObjective>(
-        *model_, data_, DsmOptions{.batch = spec_.batch, .noise = *spec_.noise, .seed = seed},
-        context_.device, *context_.ranks);
+    DsmOptions dsm = spec_.dsm;
+    dsm.batch = spec_.batch;
+    dsm.seed = seed;
+    objective =
+        std::make_unique<DsmObjective>(*model_, data_, dsm, context_.device, *context_.ranks);
   } else {
     const torch::Tensor labels = given_.labels.defined()  ? given_.labels
                                  : data_.labels.defined() ? data_.labels

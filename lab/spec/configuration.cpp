@@ -14,18 +14,18 @@ OptionValue toml_value(const Option& option, const toml::node& node, const std::
   switch (option.type) {
     case ValueType::kSwitch:
       if (node.is_boolean()) return node.value<bool>().value();
-      fail("{}: {} needs true or false", where, option.name);
+      fail("{}: {} must be true or false", where, option.name);
     case ValueType::kInteger:
       if (node.is_integer()) return node.value<int64_t>().value();
-      fail("{}: {} needs {}", where, option.name, range_text(option));
+      fail("{}: {} must be {}", where, option.name, range_text(option));
     case ValueType::kReal:
       if (node.is_number()) return node.value<double>().value();
-      fail("{}: {} needs {}", where, option.name, range_text(option));
+      fail("{}: {} must be {}", where, option.name, range_text(option));
     default:
       if (node.is_string() && !node.value<std::string>()->empty()) {
         return node.value<std::string>().value();
       }
-      fail("{}: {} needs a text: {}", where, option.name, option.unit);
+      fail("{}: {} must be a non-empty string: {}", where, option.name, option.unit);
   }
 }
 

@@ -64,6 +64,14 @@ void read_text(const std::string& text, const std::string& option, NamedFile& fi
   file = files.front();
 }
 
+void read_text(const std::string& text, const std::string&, RateSchedule& schedule) {
+  schedule = rate_schedule(text);
+}
+
+std::string text_of(RateSchedule schedule) {
+  return name_of(schedule);
+}
+
 std::string text_of(const ImageSize& size) {
   return fmt::format("{}x{}", size.height, size.width);
 }

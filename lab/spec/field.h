@@ -38,6 +38,8 @@ std::string text_of(const ImageSize& size);
 std::string text_of(const Temperatures& temperatures);
 std::string text_of(const std::vector<NamedFile>& files);
 std::string text_of(const NamedFile& file);
+void read_text(const std::string& text, const std::string& option, RateSchedule& schedule);
+std::string text_of(RateSchedule schedule);
 
 namespace fields {
 
@@ -106,6 +108,18 @@ Field<Spec> field(T Spec::* member, Option option) {
           [member](const Spec& spec) { return fields::value_of(spec.*member); }};
 }
 
+// Makes the field of an option that is omitted where it has its default, which the help does not
+// show as a value.
+template <class Spec, class T>
+Field<Spec> field_unless_default(T Spec::* member, Option option) {
+  Field<Spec> all = field(member, std::move(option));
+  all.option.initial.reset();
+  all.get = [member](const Spec& spec) {
+    return spec.*member == Spec().*member ? std::nullopt : fields::value_of(spec.*member);
+  };
+  return all;
+}
+
 // Returns the fields of a part as fields of the whole spec.
 template <class Spec, class Part>
 Fields<Spec> fields_in(Part Spec::* part, const Fields<Part>& of_part) {
@@ -117,6 +131,11 @@ Fields<Spec> fields_in(Part Spec::* part, const Fields<Part>& of_part) {
          [part, get = inner.get](const Spec& spec) { return get(spec.*part); }});
   }
   return all;
+}
+
+template <class Spec, class Part>
+Field<Spec> field_in(Part Spec::* part, Field<Part> of_part) {
+  return std::move(fields_in(part, Fields<Part>{std::move(of_part)}).front());
 }
 
 template <class Spec>
@@ -157,16 +176,21 @@ Spec spec_of(const OptionValues& values) {
   Spec spec;
   for (const Field<Spec>& one : fields_of<Spec>()) {
     const auto value = values.find(one.option.name);
-    if (value != values.end()) one.set(spec, value->second);
+    if (value == values.end()) continue;
+    one.set(spec, value->second);
+    if constexpr (requires { spec.given; }) spec.given.insert(one.option.name);
   }
   return spec;
 }
 
-// Returns the values that the spec gives.
+// Returns the values of the spec, without those of options that do not apply to its objective.
 template <class Spec>
 OptionValues values_of(const Spec& spec) {
   OptionValues values;
   for (const Field<Spec>& one : fields_of<Spec>()) {
+    if constexpr (requires { spec.objective; }) {
+      if (!applies(one.option, spec.objective)) continue;
+    }
     if (auto value = one.get(spec)) values.emplace(one.option.name, std::move(*value));
   }
   return values;

@@ -60,11 +60,11 @@ const std::vector<Idle>& table() {
   };
   static const std::vector<Idle> all = {
       {"train", "fresh-iters", counts("fresh"),
-       "applies to the extra chains of `fresh`, and `fresh` is 0"},
+       "applies to the extra chains of `fresh`, but `fresh` is 0"},
       {"train", "evaluate-steps", counts("evaluate-every"),
-       "applies to quick validation likelihoods, and `evaluate-every` is 0"},
-      {"train", "channels", trains("resnet"), "applies to a resnet, and `model` is another one"},
-      {"train", "hidden", trains("rbm"), "applies to an rbm, and `model` is another one"},
+       "applies to quick validation likelihoods, but `evaluate-every` is 0"},
+      {"train", "channels", trains("resnet"), "applies to a resnet, but `model` is another one"},
+      {"train", "hidden", trains("rbm"), "applies to an rbm, but `model` is another one"},
       {"train", "data-dir", has("dataset"), "is the folder of `dataset`, which is not given"},
       {"sample", "dataset", reads_data,
        "applies to `init` data, or to an `instance` that is made of images"},
@@ -83,7 +83,7 @@ const std::vector<Idle>& table() {
 void refuse_idle(const std::string& command, const OptionValues& given, const OptionValues& all) {
   for (const Idle& idle : table()) {
     if (idle.command != command || !given.contains(idle.option)) continue;
-    require_options(idle.used(all), "`{}` would have no effect: it {}", idle.option,
+    require_options(idle.used(all), "`{}` would have no effect, because it {}", idle.option,
                     idle.otherwise);
   }
 }

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/options.h"
 #include "engine/registry.h"
 #include "engine/sampler.h"
-#include "engine/sampler_options.h"
 #include "io/error.h"
 #include "lab/spec/tables.h"
 #include "models/instances/instances.h"
@@ -120,27 +120,25 @@ void set_range(Option& option) {
   }
 }
 
-Option sampler_option(const SamplerOptionText& text) {
-  Option option{.name = text.name, .unit = text.unit, .help = text.help, .choices = text.choices};
-  switch (text.kind) {
-    case SamplerOptionText::Kind::kNumber:
-      option.type = ValueType::kReal;
-      set_range(option);
-      break;
-    case SamplerOptionText::Kind::kSwitch:
-      option.type = ValueType::kSwitch;
-      option.initial = false;
-      break;
-    case SamplerOptionText::Kind::kChoice:
-      option.initial = text.choices.front();
+Option option_of(const SamplerOption& known) {
+  Option option{
+      .name = known.name, .unit = known.unit, .help = known.help, .choices = known.choices};
+  if (known.number) {
+    option.type = ValueType::kReal;
+    set_range(option);
+  } else if (known.flag) {
+    option.type = ValueType::kSwitch;
+    option.initial = false;
+  } else {
+    option.initial = known.choices.front();
   }
   return option;
 }
 
 // Returns the field of an option in the registry, which the spec keeps by name.
-Field<SamplerSpec> registered(const SamplerOptionText& text) {
-  const std::string name = text.name;
-  return {sampler_option(text),
+Field<SamplerSpec> registered(const SamplerOption& known) {
+  const std::string name = known.name;
+  return {option_of(known),
           [name](SamplerSpec& spec, const OptionValue& value) { spec.options[name] = value; },
           [name](const SamplerSpec& spec) {
             const auto found = spec.options.find(name);
@@ -155,7 +153,7 @@ Fields<SamplerSpec> sampler_fields(const std::string& initial) {
       .name = "sampler", .unit = "NAME", .help = "name of the sampler; sample `list` shows all"};
   if (!initial.empty()) name.initial = initial;
   Fields<SamplerSpec> all = {field(&SamplerSpec::name, name)};
-  for (const SamplerOptionText& text : sampler_option_texts()) all.push_back(registered(text));
+  for (const SamplerOption& known : sampler_options()) all.push_back(registered(known));
   return all;
 }
 

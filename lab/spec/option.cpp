@@ -16,6 +16,11 @@ namespace isinglass {
 
 namespace fs = std::filesystem;
 
+bool applies(const Option& option, const std::string& objective) {
+  const std::vector<std::string>& all = option.objectives;
+  return all.empty() || std::find(all.begin(), all.end(), objective) != all.end();
+}
+
 const Option* find_option(const OptionTable& table, const std::string& name) {
   const auto found =
       std::find_if(table.begin(), table.end(), [&](const Option& o) { return o.name == name; });
@@ -26,7 +31,8 @@ std::string known_options(const OptionTable& table, const std::string& name,
                           const std::string& who) {
   std::vector<std::string> names;
   for (const Option& option : table) names.push_back(option.name);
-  return fmt::format("; {} knows: {}", who, fmt::join(nearest_first(name, names), ", "));
+  return fmt::format("; the options of {} are {}", who,
+                     fmt::join(nearest_first(name, names), ", "));
 }
 
 std::string range_text(const Option& option) {

@@ -33,6 +33,8 @@ struct Option {
   std::vector<std::string> names = {};    // A text that is one of these is not a file name.
   bool stored = true;                     // Values are written to config.toml.
   bool adjustable = false;                // The value may differ from the run's own on resuming.
+  // The option applies to these values of `objective` only. Empty means that it applies to all.
+  std::vector<std::string> objectives = {};
   Topic topic = Topic::kProgram;
 };
 
@@ -42,9 +44,12 @@ using OptionTable = std::vector<Option>;
 const Option* find_option(const OptionTable& table, const std::string& name);
 
 // Returns the end of a message about a name that is not in the table of the command `who`:
-// "; sample knows: radius, …", with the names nearest to `name` first.
+// "; the options of sample are radius, …", with the names nearest to `name` first.
 std::string known_options(const OptionTable& table, const std::string& name,
                           const std::string& who);
+
+// Returns true if the option applies to this objective of training.
+bool applies(const Option& option, const std::string& objective);
 
 // Formats the range, such as "a whole number from 1 to 5".
 std::string range_text(const Option& option);

@@ -39,9 +39,9 @@ Option start_scale_option() {
   return {.name = "start-scale",
           .unit = "S",
           .help =
-              "with continuous states: standard deviation of the normal distribution N(0, S^2) of "
-              "every site from which tempering and annealing start; a width like the target's is "
-              "best (default: 1)",
+              "with continuous states: standard deviation of the normal "
+              "distribution N(0, S^2) of every site from which tempering and "
+              "annealing start; a width like the target's is best (default: 1)",
           .minimum = 0,
           .maximum = 1e6,
           .above_minimum = true};
@@ -61,18 +61,20 @@ Fields<SampleSpec> sample_table() {
       all, Topic::kRun,
       {field(&SampleSpec::chains, {.name = "chains",
                                    .unit = "B",
-                                   .help = "parallel chains",
+                                   .help = "number of parallel chains",
                                    .initial = kDefaultChains,
                                    .minimum = 1,
                                    .maximum = kLargestStep}),
        field(&SampleSpec::burn_in, {.name = "burn-in",
                                     .unit = "N",
-                                    .help = "steps before the first draw, which are discarded",
+                                    .help = "number of burn-in steps, whose states are discarded",
                                     .minimum = 0}),
-       field(&SampleSpec::steps,
-             {.name = "steps", .unit = "N", .help = "steps after burn-in; required", .minimum = 0}),
+       field(&SampleSpec::steps, {.name = "steps",
+                                  .unit = "N",
+                                  .help = "number of steps after burn-in; required",
+                                  .minimum = 0}),
        field(&SampleSpec::thin,
-             {.name = "thin", .unit = "N", .help = "steps per draw", .minimum = 1}),
+             {.name = "thin", .unit = "N", .help = "number of steps per draw", .minimum = 1}),
        field(&SampleSpec::init,
              {.name = "init",
               .unit = "STATES",
@@ -137,12 +139,13 @@ Fields<EvaluateSpec> evaluate_table() {
               .help = "annealed chains, or ensembles with `method` tempering",
               .minimum = 1,
               .maximum = 1e8}),
-       field(&EvaluateSpec::temperatures, {.name = "steps",
-                                           .unit = "N",
-                                           .help = "annealing temperatures, or tempering scans, "
-                                                   "which follow half as many scans of burn-in",
-                                           .minimum = 1,
-                                           .maximum = 2e9}),
+       field(&EvaluateSpec::temperatures,
+             {.name = "steps",
+              .unit = "N",
+              .help = "number of annealing temperatures, or of tempering scans after a burn-in of "
+                      "half as many scans",
+              .minimum = 1,
+              .maximum = 2e9}),
        field(&EvaluateSpec::method,
              {.name = "method",
               .unit = "NAME",
@@ -188,13 +191,13 @@ Fields<EvaluateSpec> evaluate_table() {
                                       .help = "largest difference between the two estimates of log "
                                               "Z with which the verdict is closed",
                                       .minimum = 0}),
-       field(
-           &EvaluateSpec::until_closed,
-           {.name = "until-closed",
-            .unit = "SECONDS",
-            .help = "anneal in both directions and, while the verdict is open, again with twice "
-                    "the temperatures and new chains, as long as that fits into this time; 0: once",
-            .minimum = 0}),
+       field(&EvaluateSpec::until_closed,
+             {.name = "until-closed",
+              .unit = "SECONDS",
+              .help = "anneal in both directions, and repeat this with twice the temperatures and "
+                      "new chains until the verdict is closed or the next repeat would not fit "
+                      "into this time; 0: anneal once",
+              .minimum = 0}),
        field(&EvaluateSpec::cuda_graph, cuda_graph_option()),
        field(&EvaluateSpec::seed, seed_option())});
   append_data(all);
@@ -212,13 +215,13 @@ Fields<BenchSpec> bench_table() {
   append_sampler(all, kDefaultSampler);
   append(
       all, Topic::kRun,
-      {field(&BenchSpec::chains, count("chains", "parallel chains", 1, 1e8)),
+      {field(&BenchSpec::chains, count("chains", "number of parallel chains", 1, 1e8)),
        field(&BenchSpec::burn_in, count("burn-in", "steps before anything is timed", 0, 1e9)),
        field(&BenchSpec::steps_per_iteration,
              count("steps-per-iter", "sampler steps of a training iteration", 1, 1e6)),
        field(&BenchSpec::rungs, count("rungs",
-                                      "rungs of an ensemble in the tempered scan; `chains` divided "
-                                      "by it is the number of ensembles",
+                                      "number of rungs of an ensemble in the tempered scan; the "
+                                      "number of ensembles is `chains` divided by it",
                                       2, 10000)),
        field(&BenchSpec::exploration, exploration_option()),
        field(&BenchSpec::warm_up,
@@ -272,7 +275,7 @@ Fields<GridSpec> grid_table() {
               .unit = "SECONDS",
               .help =
                   "run a cell again with twice the burn-in and steps until R-hat is at most 1.05, "
-                  "unless a run would take longer than this; 0: once, with the grid's steps",
+                  "unless a run would take longer than this; 0: run it once, with the grid's steps",
               .minimum = 0,
               .adjustable = true}),
        field(&GridSpec::weights,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "lab/spec/option.h"
 #include "models/registry.h"
 #include "train/likelihood.h"
+#include "train/objectives/dsm.h"
 #include "train/objectives/pcd.h"
 #include "train/trainer.h"
 
@@ -100,25 +102,18 @@ struct TrainSpec {
   DataSpec data = {};
   SamplerSpec sampler = {};
   std::string objective = "pcd";  // Takes pcd, cd, dsm or classify.
-  // The following options are for training with chains.
-  std::optional<bool> base = {}, centre = {}, cuda_graph = {};
-  std::optional<int64_t> steps = {}, buffer = {}, rungs = {}, fresh = {}, fresh_iterations = {};
-  std::optional<double> l1 = {}, l2 = {}, p_control = {}, reinit = {};
+  bool base = true;
   std::optional<double> base_smooth = {};  // Applies to categorical images.
-  std::optional<int64_t> evaluate_every = {}, evaluate_steps = {};
-  std::optional<double> noise = {};  // Applies to score matching.
+  std::optional<double> l1 = {};           // Applies to an ising.
+  std::optional<bool> cuda_graph = {};
   int64_t batch = PcdOptions().batch;
-  int64_t iterations = TrainOptions().iterations;
-  double learning_rate = TrainOptions().learning_rate;
-  int64_t warmup = TrainOptions().warmup;
-  // The names are those of train/optimiser/learning_rate.h.
-  std::string rate_schedule = name_of(TrainOptions().schedule);
-  std::optional<double> end_rate = {}, clip = {};
-  double weight_decay = TrainOptions().weight_decay;
-  int64_t recover = TrainOptions().recover;
-  double ema = TrainOptions().ema;
-  int64_t checkpoint_every = TrainOptions().checkpoint_every;
   int64_t seed = 0;
+  // The members of these that are not options of the program are set when a run is assembled.
+  PcdOptions pcd = {};
+  DsmOptions dsm = {};
+  ValidationOptions validation = {};
+  TrainOptions train = {};
+  std::set<std::string> given = {};  // the names of the options that were given
 };
 
 // Returns the methods that estimate log Z: ais, tempering.

@@ -11,30 +11,42 @@ Option number(const char* name, const char* unit, const char* help, double minim
   return {.name = name, .unit = unit, .help = help, .minimum = minimum};
 }
 
-// Makes the option of a number that only some objectives read. The default is shown in the help and
-// set once the objective is known.
-Option number(const char* name, const char* unit, const char* help, double minimum,
-              OptionValue initial) {
-  Option option = number(name, unit, help, minimum);
-  option.initial = initial;
-  return option;
+// These options apply to the objectives with chains, with persistent chains, and without chains.
+const std::vector<std::string> kChains = {"pcd", "cd"}, kPersistent = {"pcd"}, kScores = {"dsm"};
+
+Fields<TrainSpec> only(const std::vector<std::string>& objectives, Fields<TrainSpec> all) {
+  for (Field<TrainSpec>& one : all) one.option.objectives = objectives;
+  return all;
+}
+
+Field<TrainSpec> only(const std::vector<std::string>& objectives, Field<TrainSpec> one) {
+  one.option.objectives = objectives;
+  return one;
+}
+
+template <class T>
+Field<TrainSpec> of_pcd(T PcdOptions::* member, Option option) {
+  return field_in(&TrainSpec::pcd, field(member, std::move(option)));
+}
+
+template <class T>
+Field<TrainSpec> of_training(T TrainOptions::* member, Option option) {
+  return field_in(&TrainSpec::train, field(member, std::move(option)));
 }
 
 Fields<TrainSpec> objective_fields() {
-  const PcdOptions pcd;
-  const TrainOptions train;
-  Option noise = number("noise", "SIGMA", "standard deviation of the noise of score matching", 0,
-                        DsmOptions().noise);
+  Option noise = number("noise", "SIGMA", "standard deviation of the noise of score matching", 0);
   noise.above_minimum = true;
   Option rate = number("lr", "RATE", "learning rate of Adam after the warm-up", 0);
   rate.above_minimum = true;
-  const Option schedule = {.name = "lr-schedule",
-                           .unit = "NAME",
-                           .help =
-                               "how the learning rate falls to `iters` from the end of the "
-                               "warm-up, or from where a run is resumed with another length",
-                           .choices = rate_schedules(),
-                           .adjustable = true};
+  const Option schedule = {
+      .name = "lr-schedule",
+      .unit = "NAME",
+      .help =
+          "how the learning rate falls from the end of the warm-up to `iters`; a run that is "
+          "resumed with another `iters` starts the fall there",
+      .choices = rate_schedules(),
+      .adjustable = true};
   Option end_rate = number("lr-end", "RATE",
                            "learning rate at `iters` (default: 0, or `lr` if it is constant)", 0);
   end_rate.adjustable = true;
@@ -43,53 +55,57 @@ Fields<TrainSpec> objective_fields() {
       "largest norm of the gradient; a larger gradient is scaled down to it (default: none)", 0);
   clip.above_minimum = true;
   Option recover = number("recover", "N",
-                          "how often, within ten checkpoints, a run that diverges goes back to a "
-                          "checkpoint and halves its learning rate; 0: it ends at once",
+                          "how often within ten checkpoints a run that diverges goes back to a "
+                          "checkpoint and halves its learning rate; 0: a run that diverges ends",
                           0);
   recover.adjustable = true;
   Option decay =
       number("ema", "DECAY", "decay of the exponential moving average of the parameters", 0);
   decay.maximum = 1;
-  Option reinit = number("reinit", "P", "probability that a chain drawn from the buffer restarts",
-                         0, pcd.reinit);
+  Option reinit =
+      number("reinit", "P", "probability that a chain drawn from the buffer restarts", 0);
   reinit.maximum = 1;
   Option rungs = number(
       "rungs", "N",
       "run N extra chains at inverse temperatures 0, 1/N, …, which swap states with one chain of "
       "each minibatch, so that training also sees modes that the other chains do not reach",
-      0, pcd.rungs);
+      0);
   rungs.adjustable = true;
   Option fresh = number("fresh", "N",
                         "run N extra chains from uniform noise; after `fresh-iters` iterations the "
                         "state of each replaces a persistent chain, so that training also sees "
                         "modes that persistent chains do not reach",
-                        0, pcd.fresh);
+                        0);
   Option fresh_iterations = number("fresh-iters", "N",
                                    "iterations for which an extra chain of `fresh` runs before its "
                                    "state replaces a persistent chain",
-                                   1, pcd.fresh_iterations);
+                                   1);
   for (Option* option : {&fresh, &fresh_iterations}) option->adjustable = true;
-  Option iterations = number("iters", "N", "iterations", 1);
+  Option l1 =
+      number("l1", "X", "weight of the penalty on the absolute couplings of an ising (L1)", 0);
+  l1.initial = PcdOptions().l1;
+  Option iterations = number("iters", "N", "number of iterations", 1);
   Option checkpoints = number("checkpoint-every", "N", "iterations between checkpoints", 1);
   Option evaluations = number("evaluate-every", "N",
                               "iterations between quick estimates of the validation likelihood, 0 "
                               "for never; best.pt keeps the parameters of the best one whose "
                               "annealing weights have a large enough effective sample size",
-                              0, train.evaluate_every);
+                              0);
   for (Option* option : {&iterations, &checkpoints, &evaluations}) option->adjustable = true;
   return {
-      field(&TrainSpec::base,
-            {.name = "base",
-             .help = "build the model on a base distribution of independent pixels with the data's "
-                     "means (categorical images: frequencies)",
-             .initial = true}),
-      field(&TrainSpec::base_smooth,
-            {.name = "base-smooth",
-             .unit = "SIGMA",
-             .help = "smooth the base frequencies of categorical images by a Gaussian with this "
-                     "standard deviation in levels (default: no smoothing)",
-             .minimum = 0,
-             .above_minimum = true}),
+      only(kChains,
+           field(&TrainSpec::base,
+                 {.name = "base",
+                  .help = "build the model on a base distribution of independent pixels with the "
+                          "data's means (categorical images: frequencies)"})),
+      only(kChains,
+           field(&TrainSpec::base_smooth,
+                 {.name = "base-smooth",
+                  .unit = "SIGMA",
+                  .help = "smooth the base frequencies of categorical images by a Gaussian with "
+                          "this standard deviation in levels (default: no smoothing)",
+                  .minimum = 0,
+                  .above_minimum = true})),
       field(&TrainSpec::objective,
             {.name = "objective",
              .unit = "NAME",
@@ -99,47 +115,51 @@ Fields<TrainSpec> objective_fields() {
                      "matching of continuous states on points [N, D] or grey levels from 0 to 1; "
                      "classify: cross-entropy of the data set's classes on grey levels",
              .choices = {"pcd", "cd", "dsm", "classify"}}),
-      field(&TrainSpec::noise, noise),
-      field(&TrainSpec::steps,
-            number("steps-per-iter", "N", "sampler steps per iteration", 1, pcd.steps)),
-      field(&TrainSpec::buffer, number("buffer", "N", "persistent chains", 1, pcd.buffer)),
-      field(&TrainSpec::batch, number("batch", "N", "images, and chains, per iteration", 1)),
-      field(&TrainSpec::iterations, iterations),
-      field(&TrainSpec::learning_rate, rate),
-      field(&TrainSpec::warmup,
-            number("warmup", "N", "iterations over which the learning rate rises to `lr`", 0)),
-      field(&TrainSpec::rate_schedule, schedule),
-      field(&TrainSpec::end_rate, end_rate),
-      field(&TrainSpec::clip, clip),
-      field(&TrainSpec::weight_decay, number("weight-decay", "X",
-                                             "weight decay: every iteration shrinks the weights by "
-                                             "X times the learning rate; biases are not changed",
-                                             0)),
-      field(&TrainSpec::ema, decay),
-      field(&TrainSpec::l1,
-            number("l1", "X", "weight of the penalty on the absolute couplings of an ising (L1)", 0,
-                   pcd.l1)),
-      field(&TrainSpec::l2,
-            number("l2", "X", "weight of the penalty on the squared energies", 0, pcd.l2)),
-      field(&TrainSpec::p_control,
-            number("p-control", "X", "weight of the penalty on the squared gradient at the data", 0,
-                   pcd.p_control)),
-      field(&TrainSpec::reinit, reinit),
-      field(&TrainSpec::rungs, rungs),
-      field(&TrainSpec::fresh, fresh),
-      field(&TrainSpec::fresh_iterations, fresh_iterations),
-      field(&TrainSpec::centre,
-            {.name = "centre",
-             .help = "centre the units of an rbm in every step, by their means over the data",
-             .initial = false}),
-      field(&TrainSpec::checkpoint_every, checkpoints),
-      field(&TrainSpec::recover, recover),
-      field(&TrainSpec::evaluate_every, evaluations),
-      field(&TrainSpec::evaluate_steps,
-            number("evaluate-steps", "N",
-                   "annealing temperatures of a quick estimate of the validation likelihood", 1,
-                   ValidationOptions().temperatures)),
-      field(&TrainSpec::cuda_graph, cuda_graph_option()),
+      only(kScores, field_in(&TrainSpec::dsm, field(&DsmOptions::noise, noise))),
+      only(kChains, of_pcd(&PcdOptions::steps,
+                           number("steps-per-iter", "N", "sampler steps per iteration", 1))),
+      only(kPersistent,
+           of_pcd(&PcdOptions::buffer, number("buffer", "N", "number of persistent chains", 1))),
+      field(&TrainSpec::batch,
+            number("batch", "N", "number of images, and of chains, per iteration", 1)),
+      of_training(&TrainOptions::iterations, iterations),
+      of_training(&TrainOptions::learning_rate, rate),
+      of_training(
+          &TrainOptions::warmup,
+          number("warmup", "N", "iterations over which the learning rate rises to `lr`", 0)),
+      of_training(&TrainOptions::schedule, schedule),
+      field_in(&TrainSpec::train, field_unless_default(&TrainOptions::end_rate, end_rate)),
+      field_in(&TrainSpec::train, field_unless_default(&TrainOptions::clip, clip)),
+      of_training(&TrainOptions::weight_decay,
+                  number("weight-decay", "X",
+                         "weight decay: every iteration shrinks the weights by X times the "
+                         "learning rate; biases are not changed",
+                         0)),
+      of_training(&TrainOptions::ema, decay),
+      only(kChains, field(&TrainSpec::l1, l1)),
+      only(kChains, of_pcd(&PcdOptions::l2,
+                           number("l2", "X", "weight of the penalty on the squared energies", 0))),
+      only(kChains, of_pcd(&PcdOptions::p_control,
+                           number("p-control", "X",
+                                  "weight of the penalty on the squared gradient at the data", 0))),
+      only(kPersistent, of_pcd(&PcdOptions::reinit, reinit)),
+      only(kPersistent, of_pcd(&PcdOptions::rungs, rungs)),
+      only(kPersistent, of_pcd(&PcdOptions::fresh, fresh)),
+      only(kPersistent, of_pcd(&PcdOptions::fresh_iterations, fresh_iterations)),
+      only(kChains, of_pcd(&PcdOptions::centre, {.name = "centre",
+                                                 .help = "centre the units of an rbm in every "
+                                                         "step, by their means over the data"})),
+      of_training(&TrainOptions::checkpoint_every, checkpoints),
+      of_training(&TrainOptions::recover, recover),
+      only(kChains, of_training(&TrainOptions::evaluate_every, evaluations)),
+      only(kChains,
+           field_in(&TrainSpec::validation,
+                    field(&ValidationOptions::temperatures,
+                          number("evaluate-steps", "N",
+                                 "annealing temperatures of a quick estimate of the validation "
+                                 "likelihood",
+                                 1)))),
+      only(kChains, field(&TrainSpec::cuda_graph, cuda_graph_option())),
       field(&TrainSpec::seed, seed_option()),
   };
 }
@@ -156,8 +176,9 @@ Fields<TrainSpec> train_table() {
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
-             .help = "parameters to start from (.pt), of the same model and size; the parameters' "
-                     "averages and the optimiser start anew, and chains start at training images"}),
+             .help = "parameters to start from (.pt), of the same model and size; the averages of "
+                     "the parameters and the state of the optimiser are not taken over, and chains "
+                     "start at training images"}),
       field(&ModelSpec::image, {.name = "image",
                                 .unit = "HxW",
                                 .help = "height and width of the images; data stored as rows [N, H "
@@ -181,9 +202,10 @@ Fields<TrainSpec> train_table() {
        .help = "number of channels into which a new resnet embeds the values of categorical images",
        .initial = NewModelOptions().proj,
        .minimum = 1})};
-  append(all, Topic::kModel, fields_in(&TrainSpec::shape, proj));
+  append(all, Topic::kModel, only(kChains, fields_in(&TrainSpec::shape, proj)));
   append(all, Topic::kModel, fields_in(&TrainSpec::shape, edges));
-  append(all, Topic::kSampler, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler)));
+  append(all, Topic::kSampler,
+         only(kChains, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler))));
   append(all, Topic::kTraining, objective_fields());
   append(all, Topic::kData, fields_in(&TrainSpec::data, data_fields()));
   append(all, Topic::kData, fields_in(&TrainSpec::data, split_fields()));

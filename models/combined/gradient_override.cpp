@@ -10,13 +10,13 @@ GradientOverrideModel::GradientOverrideModel(std::shared_ptr<EnergyModel> energy
     : energy_(register_module("energy", std::move(energy))),
       gradient_(register_module("gradient", std::move(gradient))) {
   const StateSpace own = energy_->space(), other = gradient_->space();
-  require_options(gradient_->differentiable(), "`gradient-model` {}: that model has no gradient",
+  require_options(gradient_->differentiable(), "`gradient-model` {} has no gradient",
                   gradient_->kind_name());
   require_options(own.sites == other.sites,
-                  "`gradient-model` {}: it has {} sites, and `model` {} has {}",
-                  gradient_->kind_name(), other.sites, energy_->kind_name(), own.sites);
+                  "`gradient-model` {} has {} sites, but `model` {} has {}", gradient_->kind_name(),
+                  other.sites, energy_->kind_name(), own.sites);
   require_options(own.kind == other.kind && own.categories == other.categories,
-                  "`gradient-model` {}: its states are not of the kind of `model` {}",
+                  "`gradient-model` {} does not have states of the same kind as `model` {}",
                   gradient_->kind_name(), energy_->kind_name());
 }
 

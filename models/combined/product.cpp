@@ -59,10 +59,12 @@ std::shared_ptr<EnergyModel> load_product(const ModelOptions& options) {
                                                .continuous = true}));
     const StateSpace first = factors.front()->space(), space = factors.back()->space();
     require_options(!space.discrete(),
-                    "`factors` {}: the factors of a product must have continuous states",
+                    "`factors` {}: every factor of a product must have continuous states",
                     factor.name);
-    require_options(space.sites == first.sites, "`factors`: {} has {} sites and {} has {}",
-                    options.factors.front().name, first.sites, factor.name, space.sites);
+    require_options(
+        space.sites == first.sites,
+        "`factors`: all factors must have the same number of sites, but {} has {} and {} has {}",
+        options.factors.front().name, first.sites, factor.name, space.sites);
   }
   return std::make_shared<ProductModel>(std::move(factors));
 }

@@ -70,7 +70,8 @@ int64_t read_values(UaiReader& in, int64_t variables) {
   for (int64_t i = 1; i < variables; ++i) {
     const int64_t other = in.whole("a number of values", 2, kMostValues);
     require(other == values,
-            "{}: variable {} has {} values and variable 0 has {}; all must have equally many",
+            "{}: variable {} has {} values, but variable 0 has {}; all variables must have the "
+            "same number",
             in.source(), i, other, values);
   }
   return values;
@@ -217,7 +218,8 @@ void BayesNetModel::conditional_differences(const torch::Tensor& x, const torch:
 std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) {
   UaiReader in(file);
   const std::string kind = in.word("its first word");
-  require(kind == "BAYES", "{}: it begins with '{}'; a network in .uai format begins with BAYES",
+  require(kind == "BAYES",
+          "{}: the file begins with '{}', but a network in .uai format begins with BAYES",
           in.source(), kind);
   const int64_t variables = in.whole("the number of variables", 1, 1 << 16);
   const int64_t values = read_values(in, variables);
@@ -236,8 +238,8 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
   for (int64_t f = 0; f < count; ++f) {
     factors[f].table = read_table(in, factors[f].variables.size(0), values, f);
     entries += factors[f].table.size(0);
-    require(entries <= kMostEntries, "{}: its tables have more than {} entries", in.source(),
-            kMostEntries);
+    require(entries <= kMostEntries, "{}: the tables of the file have more than {} entries",
+            in.source(), kMostEntries);
   }
   in.finish();
   int64_t zeros = 0;

@@ -15,7 +15,7 @@ ModelPointer make_image_gaussian(const Numbers& n) {
   const torch::Tensor pixels = n.images().pixels();
   const int64_t index = n.whole("index");
   require(index < pixels.size(0),
-          "instance image-gaussian: index is {}; the data set has {} images", index,
+          "instance image-gaussian: index is {}, but the data set has {} images", index,
           pixels.size(0));
   const torch::Tensor mean = pixels[index];
   return std::make_shared<GaussianModel>(mean, 1 / (0.25 + n.uniform(mean.sizes())));
@@ -28,8 +28,9 @@ ModelPointer make_image_modes(const Numbers& n) {
   const int64_t count = n.whole("count");
   const auto images_of = [&](const char* key) {
     const torch::Tensor places = (labels == n.whole(key)).nonzero().flatten();
-    require(places.size(0) >= count, "instance image-modes: class {} has {} images; {} are needed",
-            n.whole(key), places.size(0), count);
+    require(places.size(0) >= count,
+            "instance image-modes: class {} has {} images, but {} are needed", n.whole(key),
+            places.size(0), count);
     return pixels.index_select(0, places.slice(0, 0, count));
   };
   const torch::Tensor right = images_of("right"), wrong = images_of("wrong");

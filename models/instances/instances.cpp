@@ -88,7 +88,8 @@ ModelPointer make_ising_grid(const Numbers& n) {
 // to `attached` different nodes, drawn in proportion to their degrees.
 ModelPointer make_ising_scale_free(const Numbers& n) {
   const int64_t nodes = n.whole("nodes"), attached = n.whole("attached");
-  require(attached < nodes, "instance ising-scale-free: attached is {}; nodes = {} must exceed it",
+  require(attached < nodes,
+          "instance ising-scale-free: attached is {}, but it must be below nodes, which is {}",
           attached, nodes);
   std::vector<int64_t> pairs, ends, targets(attached);
   for (int64_t i = 0; i < attached; ++i) targets[i] = i;
@@ -188,9 +189,9 @@ ModelPointer make_gaussian_cycle(const Numbers& n) {
   const torch::Tensor index = torch::arange(1, sites + 1, torch::kFloat64);
   const torch::Tensor lambda = (static_cast<double>(sites - 1) / (1 + index * (n["l"] - 1))).sqrt();
   const torch::Tensor m = torch::eye(sites, torch::kFloat64) + link + link.t();
-  require(
-      std::get<1>(torch::linalg_cholesky_ex(m)).item<int>() == 0,
-      "instance lattice-gaussian-cycle: these numbers do not give a positive definite precision");
+  require(std::get<1>(torch::linalg_cholesky_ex(m)).item<int>() == 0,
+          "instance lattice-gaussian-cycle: the given numbers do not make the precision positive "
+          "definite");
   return std::make_shared<LatticeGaussianModel>(lambda.unsqueeze(1) * m * lambda,
                                                 torch::full({sites}, n["mean"], torch::kFloat64),
                                                 n.whole("categories"));
@@ -370,7 +371,7 @@ ModelPointer make_instance(const std::string& text, const ImageSource& images) {
                   "instance {} is made of images: `dataset` NAME is needed", instance.name);
   const ModelPointer model = instance.make(numbers);
   const StateSpace space = model->space();
-  require(space.categories <= 256, "instance {}: {} categories; at most 256 are allowed", text,
+  require(space.categories <= 256, "instance {} has {} categories; at most 256 are allowed", text,
           space.categories);
   return model;
 }

@@ -1,7 +1,7 @@
 // Implements independent binary sites as a lattice without edges, and their exact samples.
 #include "models/lattice/bernoulli.h"
 
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
 

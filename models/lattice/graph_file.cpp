@@ -72,9 +72,9 @@ class GraphReader {
     const bool control = std::any_of(text_.begin(), text_.end(), [](unsigned char c) {
       return c < ' ' && c != '\n' && c != '\r' && c != '\t';
     });
-    require(!control && is_utf8(text_), "{}: not a graph: the file is not text", source_);
+    require(!control && is_utf8(text_), "{} is not a graph: the file is not text", source_);
     split_lines();
-    require(!lines_.empty(), "{}: not a graph: the file has no edges", source_);
+    require(!lines_.empty(), "{} is not a graph: the file has no edges", source_);
   }
 
   Graph read() {
@@ -97,8 +97,8 @@ class GraphReader {
       ++number;
       if (!words.empty() && (words[0][0] == '#' || words[0][0] == '%' || words[0] == "c")) {
         require(words[0] != "%%MatrixMarket" && words[0] != "%MatrixMarket",
-                "{}: line {}: this is a MatrixMarket file; without its first lines, up to the line "
-                "of three sizes, it is an edge list, which can be read",
+                "{}: line {}: this is a MatrixMarket file, which cannot be read; remove its first "
+                "lines, through the line of three sizes, to leave an edge list, which can be read",
                 source_, number);
         if (const auto value = optimum_in(words)) optimum_ = value;
         continue;
@@ -125,11 +125,12 @@ class GraphReader {
   // Parses u v [weight], starting at the word `first`.
   Edge edge(const Line& line, size_t first) const {
     const size_t words = line.words.size() - first;
-    require(words != 1 || line.words[first].find(',') == std::string_view::npos,
-            "{}: line {}: '{}' has commas; vertices and weights are separated by spaces or tabs",
-            source_, line.number, line.words[first].substr(0, 40));
+    require(
+        words != 1 || line.words[first].find(',') == std::string_view::npos,
+        "{}: line {}: '{}' has commas; vertices and weights must be separated by spaces or tabs",
+        source_, line.number, line.words[first].substr(0, 40));
     require(words == 2 || words == 3,
-            "{}: line {}: {} word{}; an edge needs two vertices and may have a weight", source_,
+            "{}: line {} has {} word{}; an edge needs two vertices and may have a weight", source_,
             line.number, words, words == 1 ? "" : "s");
     return {line.number, whole(line, first, "vertex"), whole(line, first + 1, "vertex"),
             words == 3 ? weight(line, first + 2) : 1};
@@ -138,12 +139,13 @@ class GraphReader {
   void read_dimacs() {
     const Line& head = lines_[0];
     require(head.words.size() == 4 && (head.words[1] == "edge" || head.words[1] == "col"),
-            "{}: line {}: a DIMACS header is 'p edge n m'", source_, head.number);
+            "{}: line {}: a DIMACS header must have the form 'p edge n m'", source_, head.number);
     header_ = {whole(head, 2, "number of vertices"), whole(head, 3, "number of edges")};
     for (size_t i = 1; i < lines_.size(); ++i) {
-      require(lines_[i].words[0] == "e",
-              "{}: line {}: it begins with '{}'; after the DIMACS header edges must be 'e u v'",
-              source_, lines_[i].number, lines_[i].words[0].substr(0, 40));
+      require(
+          lines_[i].words[0] == "e",
+          "{}: line {} begins with '{}'; after the DIMACS header edges must have the form 'e u v'",
+          source_, lines_[i].number, lines_[i].words[0].substr(0, 40));
       edges_.push_back(edge(lines_[i], 1));
     }
     first_vertex_ = 1;
@@ -162,7 +164,8 @@ class GraphReader {
     take_header();
     for (const Line& line : lines_) {
       require(line.words.size() == lines_[0].words.size(),
-              "{}: line {}: {} words, and line {} has {}; either all edges have a weight, or none",
+              "{}: line {} has {} words, but line {} has {}; either all edges must have a weight "
+              "or none",
               source_, line.number, line.words.size(), lines_[0].number, lines_[0].words.size());
     }
     const bool from_zero = std::any_of(edges_.begin(), edges_.end(),
@@ -203,8 +206,8 @@ class GraphReader {
     });
     require(!symmetric,
             "{}: line {}: this is a METIS file, whose lines after '{} {}' each hold the neighbours "
-            "of a vertex, and cannot be read; DIMACS can be read, with a header 'p edge n m' and a "
-            "line 'e u v' per edge",
+            "of a vertex, and cannot be read; a DIMACS file, which has a header 'p edge n m' and a "
+            "line 'e u v' per edge, can be read",
             source_, head.number, *n, *m);
   }
 
@@ -242,7 +245,7 @@ class GraphReader {
   }
 
   void check_count(bool right) const {
-    require(right, "{}: the header says {} edges, and the file has {}", source_, header_->edges,
+    require(right, "{}: the header gives {} edges, but the file has {}", source_, header_->edges,
             edges_.size());
   }
 
@@ -256,12 +259,13 @@ class GraphReader {
                 first_vertex_, last);
         if (!header_) vertices = std::max(vertices, vertex - first_vertex_ + 1);
       }
-      require(e.u != e.v, "{}: line {}: an edge of vertex {} with itself", source_, e.line, e.u);
+      require(e.u != e.v, "{}: line {}: the edge joins vertex {} with itself", source_, e.line,
+              e.u);
       std::tie(e.u, e.v) = std::minmax({e.u - first_vertex_, e.v - first_vertex_});
     }
-    require(vertices <= kMostVertices, "{}: {} vertices; at most {} are allowed", source_, vertices,
-            kMostVertices);
-    require(!edges_.empty(), "{}: not a graph: the file has no edges", source_);
+    require(vertices <= kMostVertices, "{} has {} vertices; at most {} are allowed", source_,
+            vertices, kMostVertices);
+    require(!edges_.empty(), "{} is not a graph: the file has no edges", source_);
     const auto given = static_cast<int64_t>(edges_.size());
     merge_repeated();
     Graph graph{vertices, torch::empty({static_cast<int64_t>(edges_.size()), 2}, torch::kInt64),
@@ -283,7 +287,7 @@ class GraphReader {
                      [&](const Edge& a, const Edge& b) { return ends(a) < ends(b); });
     const auto same = [&](const Edge& a, const Edge& b) {
       require(ends(a) != ends(b) || a.weight == b.weight,
-              "{}: line {}: the edge {} {} has the weight {}, and on line {} it has {}", source_,
+              "{}: line {}: the edge {} {} has the weight {}, but on line {} it has {}", source_,
               b.line, b.u + first_vertex_, b.v + first_vertex_, b.weight, a.line, a.weight);
       return ends(a) == ends(b);
     };

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/ops/chromatic.h"
-#include "kernels/ops/neighbourhood_table.h"
+#include "kernels/ops/gibbs.h"
+#include "kernels/ops/lattice.h"
 
 namespace isinglass {
 namespace {

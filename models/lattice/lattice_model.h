@@ -6,7 +6,7 @@
 // and computed in float64, and nothing is allocated once the buffers exist.
 #pragma once
 
-#include "kernels/ops/chromatic.h"
+#include "kernels/ops/gibbs.h"
 #include "kernels/ops/lattice.h"
 #include "models/cached.h"
 #include "models/energy_model.h"

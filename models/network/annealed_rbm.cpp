@@ -11,7 +11,7 @@ AnnealedRbm::AnnealedRbm(RbmModel& rbm, const torch::Tensor& logits, torch::Devi
       path_{torch::zeros({betas}, torch::TensorOptions(torch::kFloat64).device(device)),
             logits.to(device, torch::kFloat32).contiguous()} {
   TORCH_CHECK(logits.sizes() == rbm.visible_biases().sizes(),
-              "one logit for each of the RBM's visible biases");
+              "there must be one logit for each visible bias of the RBM");
 }
 
 torch::Tensor AnnealedRbm::energy(const torch::Tensor& x) {

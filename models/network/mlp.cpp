@@ -46,7 +46,7 @@ void check_class(const ModelOptions& options, int64_t outputs, const std::string
       outputs == 1 || options.label.has_value(),
       "{} is a classifier of {} classes; `class` Y must name the one whose energy is used", file,
       outputs);
-  require_options(options.label.value_or(0) < outputs, "`class` is {}, and {} has {} outputs",
+  require_options(options.label.value_or(0) < outputs, "`class` is {}, but {} has {} outputs",
                   options.label.value_or(0), file, outputs);
 }
 

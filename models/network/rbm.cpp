@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/ops/random_states.h"
-#include "kernels/ops/scratch_tensor.h"
+#include "kernels/ops/random.h"
+#include "kernels/ops/scratch.h"
 #include "models/network/softplus_units.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"

@@ -221,10 +221,10 @@ ResNetModel::ResNetModel(const Shape& shape, const torch::Tensor& base_mean)
 void ResNetModel::check_base_mean(const torch::Tensor& mean, const Shape& shape,
                                   const std::string& source) {
   require(mean.dim() == (shape.categories > 0 ? 2 : 1) && mean.size(0) == shape.sites(),
-          "{}: tensor 'mean' has {} values; an image of {}x{} has {}", source, mean.numel(),
+          "{}: tensor 'mean' has {} values, but an image of {}x{} has {}", source, mean.numel(),
           shape.height, shape.width, shape.sites());
   require(mean.dim() == 1 || mean.size(1) == shape.categories,
-          "{}: tensor 'mean' has {} values per site, and 'proj.weight' has {}", source,
+          "{}: tensor 'mean' has {} values per site, but 'proj.weight' has {}", source,
           mean.size(-1), shape.categories);
   require(((mean > 0) & (mean < 1)).all().item<bool>(),
           "{}: tensor 'mean' must lie strictly between 0 and 1", source);

@@ -48,8 +48,8 @@ struct ScriptModel::Program {
 ScriptModel::ScriptModel(const std::filesystem::path& file, const StateSpace& space,
                          std::optional<int64_t> label)
     : file_(file.string()), space_(space), label_(label) {
-  require(std::filesystem::is_regular_file(file), "{}: no such file", file_);
-  program_ = reported(file_, "not a TorchScript module", [&] {
+  require(std::filesystem::is_regular_file(file), "{} does not exist or is not a file", file_);
+  program_ = reported(file_, "the file is not a TorchScript module", [&] {
     auto program = std::make_unique<Program>(Program{torch::jit::load(file_, torch::kCPU)});
     program->module.eval();
     for (auto parameter : program->module.parameters()) parameter.set_requires_grad(false);
@@ -95,7 +95,7 @@ void ScriptModel::check_first(const torch::Tensor& output, int64_t states) {
           label_ ? "outputs of classes" : "energies",
           label_ ? fmt::format("{}, C", states) : fmt::format("{}", states));
   if (label_) {
-    require_options(*label_ < output.size(1), "`class` is {}, and {} has {} outputs", *label_,
+    require_options(*label_ < output.size(1), "`class` is {}, but {} has {} outputs", *label_,
                     file_, output.size(1));
   }
   require(torch::isfinite(output).all().item<bool>(),
@@ -118,8 +118,8 @@ std::shared_ptr<EnergyModel> load_script(const ModelOptions& options) {
 
 std::vector<ModelEntry> script_models() {
   return {{.name = "script",
-           .energy = "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]; "
-                     "of a classifier -f(x)[y], `class` y",
+           .energy = "output of the TorchScript module for float [B,D] or one-hot [B,D,K]; of a "
+                     "classifier -f(x)[y], `class` y",
            .parameters =
                "a TorchScript file, which is a program: load only what you trust; and `sites` D",
            .state_kinds = "continuous, binary, categorical (`categories`)",

@@ -135,7 +135,7 @@ torch::Tensor CallableModel::call(const torch::Tensor& input) {
     output = callable_(input);
   }
   require(THPVariable_Check(output.ptr()),
-          "{} returned {}; a tensor of energies [{}] is needed, one per state", name_,
+          "{} returned {}, but a tensor of energies [{}] is needed, one per state", name_,
           type_text(output), input.size(0));
   return py::cast<torch::Tensor>(output);
 }
@@ -160,13 +160,13 @@ torch::Tensor CallableModel::energies_twice(const torch::Tensor& x) const {
 void CallableModel::check(const torch::Tensor& input, const torch::Tensor& output) {
   const int64_t states = input.size(0);
   require(output.dim() == 1 && output.size(0) == states,
-          "{} returned shape {} for {} states; energies of shape [{}] are needed", name_,
+          "{} returned shape {} for {} states, but energies of shape [{}] are needed", name_,
           shape_text(output), states, states);
   require(output.scalar_type() == torch::kFloat32 || output.scalar_type() == torch::kFloat64,
           "{} returned energies of type {}; float32 or float64 is needed, because energies decide "
           "acceptance",
           name_, torch::toString(output.scalar_type()));
-  require(output.device() == input.device(), "{} returned energies on {}, and the states are on {}",
+  require(output.device() == input.device(), "{} returned energies on {}, but the states are on {}",
           name_, output.device().str(), input.device().str());
   require(!input.requires_grad() || !torch::GradMode::is_enabled() || output.requires_grad(),
           "{}'s energies do not depend on the states by differentiable operations", name_);

@@ -97,12 +97,13 @@ class Buffer {
 
   py::tuple draw(int64_t count, double reinit) {
     require_options(count >= 1 && count <= buffer_.size(),
-                    "`count` is {}; 1 to {}, the buffer's size, is needed", count, buffer_.size());
+                    "`count` is {}; a number from 1 to {}, the size of the buffer, is needed",
+                    count, buffer_.size());
     require_options(reinit >= 0 && reinit <= 1,
                     "`reinit` is {}; a probability from 0 to 1 is needed", reinit);
     torch::Tensor slots, chains;
     {
-      const TorchStateGuard guest;
+      const TorchStateGuard guard;
       slots = buffer_.draw_slots(count, ++draws_);
       chains = buffer_.chains(slots, reinit, draws_);
     }
@@ -118,7 +119,7 @@ class Buffer {
     require(slots.numel() == 0 ||
                 (slots.min().item<int64_t>() >= 0 && slots.max().item<int64_t>() < buffer_.size()),
             "slots must be from 0 to {}", buffer_.size() - 1);
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     buffer_.write_back(slots.to(states.device()), x.to(states.device()));
   }
 
@@ -155,10 +156,9 @@ class Buffer {
 std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
                                   const DataUse& use) {
   if (is_file_or_name(data)) return std::nullopt;
-  require_options(
-      spec.validation.empty() && spec.test.empty(),
-      "`validation` and `test` are files, and the data are in memory; a dictionary of train, "
-      "validation and test holds splits");
+  require_options(spec.validation.empty() && spec.test.empty(),
+                  "`validation` and `test` name files, but the data are in memory; give a "
+                  "dictionary of train, validation and test instead");
   OwnArrays arrays = arrays_of(data, use.whole);
   if (!use.labels.is_none()) arrays.labels = tensor_of(use.labels, "labels");
   const std::string name = is_mapping(data) ? "the splits" : kTensor;
@@ -180,28 +180,76 @@ void add_data(py::module_& module) {
       "base_mean",
       [](const py::object& images) {
         require(!is_file_or_name(images),
-                "the images are given by a name or file; a tensor is needed");
+                "the images are given by a name or file, but a tensor is needed");
         return clamped_mean(*dataset_of(images, {}, {.whole = true}));
       },
       py::arg("images"),
-      R"(Returns the mean of images [N, D] or [N, H, W], moved inside (0, 1): 0.98 mean + 0.01,
-float32 [D].
+      R"(Computes the mean of images, moved inside (0, 1): 0.98 mean + 0.01.
 
-It is the mean of the Bernoulli distribution from which buffers and annealing start.)");
-  py::class_<Buffer>(module, "ReplayBuffer", R"(Persistent chains of contrastive divergence.
+It is the mean of the Bernoulli distribution from which buffers and annealing start.
 
-The buffer holds `size` states drawn from Bernoulli(mean), on the device of mean, which is
-a float [D] inside (0, 1).)")
+Args:
+    images: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W], as train() takes
+        them.
+
+Returns:
+    the mean of every site, float32 [D], on the CPU.
+
+Raises:
+    Error: if the images are a name or a file, or have another shape or other values.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> ig.base_mean(torch.tensor([[0, 1], [1, 1]], dtype=torch.uint8))
+    tensor([0.5000, 0.9900]))");
+  py::class_<Buffer>(
+      module, "ReplayBuffer",
+      R"(The persistent chains of contrastive divergence, for a training loop of your own.
+
+The buffer holds `size` states of binary sites, which are drawn from Bernoulli(mean) at first. It is
+on the device of `mean`, and can be pickled; len(buffer) is its size.
+
+Args:
+    size: the number of states, at least 1.
+    mean: the mean of every site, float [D], inside (0, 1); base_mean() makes one.
+    seed: the seed of the random numbers, at least 0.
+
+Raises:
+    Error: if an argument is not allowed.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> target = ig.models.bernoulli(theta=torch.zeros(8))
+    >>> buffer = ig.ReplayBuffer(100, mean=torch.full((8,), 0.5), seed=0)
+    >>> slots, x = buffer.draw(20)
+    >>> x = ig.sampler("gwg").run(target, x, steps=5).x
+    >>> buffer.write_back(slots, x)
+    >>> slots.shape, x.shape, len(buffer)
+    (torch.Size([20]), torch.Size([20, 8]), 100))")
       .def(py::init<int64_t, const torch::Tensor&, uint64_t>(), py::arg("size"), py::kw_only(),
            py::arg("mean"), py::arg("seed") = 0)
       .def("draw", &Buffer::draw, py::arg("count"), py::kw_only(), py::arg("reinit") = 0.0,
-           R"(Returns `count` distinct random slots, int64 [count], and a copy of their states,
-uint8 [count, D].
+           R"(Chooses random slots and copies their states. The random numbers of the n-th call
+follow from the seed and n.
 
-Each state is replaced by a new draw from Bernoulli(mean) with probability `reinit`. The random
-numbers of the n-th call follow from the seed and n.)")
+Args:
+    count: the number of slots B, from 1 to the buffer's size.
+    reinit: the probability with which a state is replaced by a new draw from Bernoulli(mean).
+
+Returns:
+    the slots, int64 [B], which are distinct, and a copy of their states, uint8 [B, D].
+
+Raises:
+    Error: if `count` or `reinit` is not allowed.)")
       .def("write_back", &Buffer::write_back, py::arg("slots"), py::arg("x"),
-           "Sets the states of the slots to x.")
+           R"(Sets the states of slots.
+
+Args:
+    slots: the slots, int64 [B], each from 0 to the buffer's size − 1.
+    x: their new states, uint8 [B, D].
+
+Raises:
+    Error: if a shape, a type or a slot is not allowed.)")
       .def_property_readonly(
           "states", &Buffer::states,
           "The states of all slots, uint8 [size, D]: the buffer's own tensor, not a copy.")

@@ -44,7 +44,8 @@ void translate(std::exception_ptr thrown) {
     PyErr_SetString(numerical_error_type, error.what());
   } catch (const RankLost&) {
     await_end();
-    PyErr_SetString(PyExc_RuntimeError, "another rank has ended");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "another rank has ended, so that this rank cannot continue");
   } catch (python_error& error) {
     error.restore();
   } catch (const c10::Error&) {

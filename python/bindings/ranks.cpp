@@ -140,17 +140,32 @@ void await_end() {
 }
 
 void add_ranks(py::module_& module) {
-  py::class_<JobRanks>(
-      module, "Ranks",
-      R"(The processes that torchrun, mpirun or srun has started, as ranks of one computation.
-Inside the `with` statement sample, train, evaluate and ablate share their work among the ranks,
-which all must make the same calls. A process that was started alone is the only rank.
+  py::class_<JobRanks>(module, "Ranks",
+                       R"(The processes that torchrun, mpirun or srun has started, as ranks of one
+computation.
 
-rank, size: the number of this rank, and the number of ranks. local_rank: its number on this
-machine.
-leads: True for rank 0, to which sample and ablate return their results; other ranks get None.
-device: this rank's own GPU if the machine has GPUs, else cpu.
-)")
+Inside the `with` statement sample, train, evaluate and ablate share their work among the ranks,
+which all must make the same calls. A process that was started alone is the only rank. An exception
+on one rank alone ends the others.
+
+Attributes:
+    rank: the number of this rank, from 0.
+    size: the number of ranks.
+    local_rank: the number of this rank on its machine, from 0.
+    leads: True for rank 0, to which sample and ablate return their results; other ranks get None.
+    device: this rank's own GPU if the machine has GPUs, else cpu.
+
+Raises:
+    Error: if this process has already joined the ranks, or the variables that the launcher sets are
+        missing or contradict each other.
+
+Example:
+    >>> import isinglass as ig
+    >>> with ig.Ranks() as ranks:  # one rank, as this process was started alone
+    ...     target = ig.instance("ising-grid:side=4,coupling=0.3")
+    ...     run = ig.sample(target, "gwg", chains=8, steps=20)
+    >>> ranks.rank, ranks.size, ranks.leads, run.samples.shape
+    (0, 1, True, torch.Size([20, 8, 16])))")
       .def(py::init<>())
       .def("__enter__",
            [](py::object self) {

@@ -32,7 +32,7 @@ constexpr int64_t kProbed = 16;  // The check of exactness takes this many state
 // other targets.
 std::string inexactness_of(const Target& target, const std::optional<torch::Tensor>& states) {
   if (!target.calls_python()) return "";
-  const TorchStateGuard guest;
+  const TorchStateGuard guard;
   const torch::Tensor x =
       states && states->dim() == 2
           ? states->slice(0, 0, kProbed).to(target.device())
@@ -100,7 +100,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
   const std::string inexact = inexactness_of(*target, init);
   py::dict run;
   {
-    std::optional<TorchStateGuard> guest(std::in_place);
+    std::optional<TorchStateGuard> guard(std::in_place);
     const Context context = context_of(target->device(), interrupts);
     Sampling sampling(spec, context, std::move(given));
     sampling.watch_mixing();
@@ -113,7 +113,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     if (!callback.is_none()) observers.push_back(&progress.emplace(callback, plan));
     const int64_t made = sampling.run(recorder, observers).steps;
     if (!is_rank0()) {
-      guest.reset();
+      guard.reset();
       return py::make_tuple(py::none(), ending(interrupts));
     }
     nlohmann::ordered_json summary = sampling.summary(recorder);
@@ -124,9 +124,9 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     const torch::Tensor samples = spec.no_samples ? torch::Tensor() : recorder.samples();
     const NamedTensors learned = sampling.learned();
     const torch::Tensor solution = sampling.solution();
-    const std::string complaint = sampling.warning();
+    const std::string warning = sampling.warning();
     const torch::Tensor rungs = sampling.rung_history();
-    guest.reset();
+    guard.reset();
     // Without kept steps, only this process knows that its burn-in was stopped.
     run["stopped"] = made < plan.steps || (plan.steps == 0 && interrupts.stopped());
     run["summary"] = object_of(summary);
@@ -136,7 +136,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     run["acceptance"] = steps ? py::cast(steps->acceptance()) : py::none();
     run["hops"] = steps ? py::cast(steps->hops()) : py::none();
     run["solution"] = solution.defined() ? py::cast(solution) : py::none();
-    run["complaint"] = complaint;
+    run["complaint"] = warning;
     run["warnings"] = chain_warnings(summary);
     run["rungs"] = rungs.defined() ? py::cast(rungs) : py::none();
     py::dict kept;
@@ -158,7 +158,7 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
   const std::string inexact = inexactness_of(*target, std::nullopt);
   py::dict result;
   {
-    std::optional<TorchStateGuard> guest(std::in_place);
+    std::optional<TorchStateGuard> guard(std::in_place);
     LikelihoodEvaluation evaluation(spec, context_of(target->device(), interrupts),
                                     std::move(given));
     if (resume) evaluation.restore(checkpoint);
@@ -166,7 +166,7 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
     nlohmann::ordered_json json;
     if (finished) json = evaluation.json();
     if (finished && !inexact.empty()) json["inexact"] = inexact;
-    guest.reset();
+    guard.reset();
     result["finished"] = finished;
     result["steps_done"] = evaluation.steps_done();
     result["steps_total"] = evaluation.steps_total();

@@ -53,14 +53,14 @@ class NamedSampler {
       require(x.dim() == 2, "x has {} dimensions; states are [B, D]", x.dim());
       require_options(!chains || *chains == x.size(0), "`chains` is {}, but x holds {} states",
                       chains.value_or(0), x.size(0));
-      require(x.device() == device, "x is on {}, and the target on {}", x.device().str(),
+      require(x.device() == device, "x is on {}, but the target is on {}", x.device().str(),
               device.str());
     }
     const int64_t count = given ? x.size(0) : chains.value_or(kDefaultChains);
     require_options(count >= 1 || given, "`chains` is {}; at least 1 is needed", count);
     const torch::Tensor ids = ids_of(chain_ids, count, device);
     if (!given) {
-      const TorchStateGuard guest;
+      const TorchStateGuard guard;
       x = random_states(target->space(), ids, key, device);
     }
     auto state = std::make_shared<State>(py::cast(target), spec_, x, ids, key, step);
@@ -73,7 +73,7 @@ class NamedSampler {
     require_numbers_for(1, state);
     StepInfo info;
     {
-      const TorchStateGuard guest;
+      const TorchStateGuard guard;
       State::Use use(state);
       use.follow(unchanged);
       info = use.steps(1);
@@ -90,7 +90,7 @@ class NamedSampler {
     require_numbers_for(count, *state);
     Interrupts interrupts;
     {
-      const TorchStateGuard guest;
+      const TorchStateGuard guard;
       State::Use use(*state);
       if (count > 0) use.follow(unchanged);
       const int64_t at_once = burn_in ? 1 : state->sampler().steps_at_once(state->chains());
@@ -104,7 +104,7 @@ class NamedSampler {
   }
 
   static void renew(State& state) {
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     State::Use(state).renew();
   }
 
@@ -180,7 +180,16 @@ std::string text_of(const State& state) {
 
 void add_samplers(py::module_& module) {
   using Pointer = std::shared_ptr<State>;
-  py::class_<Info>(module, "Info", "The cost and the outcome of a step.")
+  py::class_<Info>(module, "Info", R"(The cost and the outcome of a step.
+
+Example:
+    >>> import isinglass as ig
+    >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+    >>> sampler = ig.sampler("gwg")
+    >>> state = sampler.init(target, chains=8, seed=1)
+    >>> info = sampler.step(target, state)
+    >>> info.evaluations, info.acceptance.shape, info.hops.dtype
+    (1, torch.Size([8]), torch.int64))")
       .def(py::pickle(
           [](const Info& i) { return py::make_tuple(i.evaluations, i.acceptance, i.hops); },
           [](const py::tuple& saved) {
@@ -199,19 +208,31 @@ void add_samplers(py::module_& module) {
       module, "State", collected<State>(),
       R"(The chains of a sampler, with everything that changes from step to step.
 
-Its tensors are not copies: the next step writes to them. Clone those that you want to keep.)")
+Its tensors are not copies: the next step writes to them. Clone those that you want to keep. A state
+can be pickled, and continues bit for bit afterwards. Sampler.init makes states.
+
+Example:
+    >>> import isinglass as ig
+    >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+    >>> sampler = ig.sampler("pafs", radius=3)
+    >>> state = sampler.steps(target, sampler.init(target, chains=8, seed=1), 20)
+    >>> state.x.shape, state.energy.shape, state.gradient.shape
+    (torch.Size([8, 16]), torch.Size([8]), torch.Size([8, 16]))
+    >>> state.steps, state.scale
+    (20, {'radius': 3.0}))")
       .def_property_readonly(
           "x", [](const State& s) { return s.chains().x; }, "The states [B, D].")
       .def_property_readonly(
           "energy", [](const State& s) { return s.chains().current.untempered(); },
-          "The energies U(x), float64 [B].")
+          "The energies U(x) in nats, float64 [B].")
       .def_property_readonly(
           "gradient",
           [](const State& s) -> py::object {
             const torch::Tensor& g = s.chains().current.gradient;
             return g.defined() ? py::cast(g) : py::none();
           },
-          "The gradient ∇U(x), float32; None if the sampler does not use it.")
+          R"(The gradient ∇U(x), float32 [B, D], or [B, D, K] for categorical sites; None if the
+sampler does not use it.)")
       .def_property_readonly(
           "acceptance", [](const State& s) { return s.chains().statistics.acceptance; },
           "The acceptance probabilities of the last step, float64 [B].")
@@ -241,7 +262,21 @@ Its tensors are not copies: the next step writes to them. Clone those that you w
                       [](const py::tuple& saved) { return State::unpickled(saved); }))
       .def("__repr__", &text_of);
 
-  py::class_<NamedSampler>(module, "Sampler", "A sampler by name, with its options.")
+  py::class_<NamedSampler>(module, "Sampler", R"(A sampler by name, with its options.
+
+It holds no states: init() makes a State, and the other methods change that one in place. Only one
+call at a time may move a state; different threads may move different states. isinglass.sampler and
+isinglass.samplers make samplers.
+
+Example:
+    >>> import isinglass as ig
+    >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+    >>> sampler = ig.sampler("lbj", adapt=True)
+    >>> state = sampler.init(target, chains=8, seed=1)
+    >>> state = sampler.burn_in(target, state, 50)  # adapts tau
+    >>> info = sampler.step(target, state)
+    >>> state.steps, info.hops.shape
+    (51, torch.Size([8])))")
       .def(py::init<const std::string&, const py::dict&, uint64_t>())
       .def(
           "init",
@@ -252,25 +287,49 @@ Its tensors are not copies: the next step writes to them. Clone those that you w
           py::arg("target"), py::arg("x") = py::none(), py::kw_only(),
           py::arg("chains") = py::none(), py::arg("seed") = py::none(),
           py::arg("chain_ids") = py::none(), py::arg("step") = 0,
-          R"(Returns the state of chains that start at x, [B, D], or at random states if x
-is not given.
+          R"(Makes the state of chains that start at x, or at random states.
 
-The target is called once. The random numbers follow from the seed, chain_ids (0 … B − 1 unless
-given) and the number of the step, counted from `step`: equal values give equal draws, bit for bit.
-Without a seed, every call has random numbers of its own, which follow from the sampler's seed and
-the number of earlier calls.)")
+The target is called once. The random numbers follow from the seed, the number of the chain and the
+number of the step: equal values give equal draws, bit for bit.
+
+Args:
+    target: the target to sample from.
+    x: the states from which chains start [B, D] in the target's dtype, on its device; random states
+        unless given.
+    chains: the number of chains B (default: that of x, else 100).
+    seed: the seed of the random numbers, at least 0. Without a seed, every call has random numbers
+        of its own, which follow from the sampler's seed and the number of earlier calls.
+    chain_ids: the numbers of the chains, int64 [B] (default: 0 … B − 1).
+    step: the number of the first step, from 0 to 4294967295.
+
+Returns:
+    the state, which step(), steps() and burn_in() move.
+
+Raises:
+    Error: if the sampler cannot move the target's states, an argument is not allowed, or the energy
+        or the gradient is not finite at a start.)")
       .def(
           "step",
           [](const NamedSampler& s, const GivenTarget& target, State& state, bool unchanged) {
             return s.step(target.pointer, state, unchanged);
           },
           py::arg("target"), py::arg("state"), py::kw_only(), py::arg("unchanged") = false,
-          R"(Makes one step of all chains, in place. Returns an Info with its cost and outcome.
+          R"(Makes one step of all chains, in place.
 
 If a parameter of the target or a state was written to after the last step, the energies are
 computed again first. For a callable this cannot be detected: every call of step(), steps() and
-burn_in() begins with one more call of it, unless unchanged=True asserts that neither the callable
-nor the states have changed.)")
+burn_in() begins with one more call of it, unless unchanged=True.
+
+Args:
+    target: the target of the state.
+    state: the chains, which the step moves.
+    unchanged: True asserts that neither the callable nor the states have changed.
+
+Returns:
+    the cost of the step and its outcome.
+
+Raises:
+    Error: if the state belongs to another target or sampler, or another call is moving it.)")
       .def(
           "steps",
           [](const NamedSampler& s, const GivenTarget& target, const Pointer& state, int64_t count,
@@ -280,8 +339,20 @@ nor the states have changed.)")
           },
           py::arg("target"), py::arg("state"), py::arg("count"), py::kw_only(),
           py::arg("unchanged") = false,
-          "Makes `count` steps of all chains, in place; a kernel call makes several steps if the "
-          "sampler can. Returns the state.")
+          R"(Makes `count` steps of all chains, in place; a kernel call makes several steps if
+the sampler can.
+
+Args:
+    target: the target of the state.
+    state: the chains, which the steps move.
+    count: the number of steps, at least 0.
+    unchanged: True asserts that neither the callable nor the states have changed, as for step().
+
+Returns:
+    the state that was given.
+
+Raises:
+    Error: if the state belongs to another target or sampler, or another call is moving it.)")
       .def(
           "burn_in",
           [](const NamedSampler& s, const GivenTarget& target, const Pointer& state, int64_t count,
@@ -291,8 +362,20 @@ nor the states have changed.)")
           },
           py::arg("target"), py::arg("state"), py::arg("count"), py::kw_only(),
           py::arg("unchanged") = false,
-          "Makes `count` steps in which the sampler adapts its options and learns its tensors. "
-          "Returns the state.")
+          R"(Makes `count` steps, in place, in which the sampler adapts its options and learns
+its tensors.
+
+Args:
+    target: the target of the state.
+    state: the chains, which the steps move.
+    count: the number of steps, at least 0.
+    unchanged: True asserts that neither the callable nor the states have changed, as for step().
+
+Returns:
+    the state that was given.
+
+Raises:
+    Error: if the state belongs to another target or sampler, or another call is moving it.)")
       .def(
           "run",
           [](NamedSampler& s, const GivenTarget& given, const std::optional<GivenStates>& x,
@@ -307,15 +390,39 @@ nor the states have changed.)")
           py::arg("target"), py::arg("x") = py::none(), py::kw_only(), py::arg("steps"),
           py::arg("burn_in") = 0, py::arg("chains") = py::none(), py::arg("seed") = py::none(),
           py::arg("chain_ids") = py::none(), py::arg("step") = 0,
-          "Calls init(), burn_in() and steps(), and returns the state after them.")
+          R"(Calls init(), burn_in() and steps().
+
+Args:
+    target: the target to sample from.
+    x: the states from which chains start [B, D] in the target's dtype, on its device; random states
+        unless given.
+    steps: the number of steps after burn-in, at least 0.
+    burn_in: the number of steps in which the sampler adapts.
+    chains: the number of chains B (default: that of x, else 100).
+    seed: the seed of the random numbers, at least 0. Without a seed, every call has random numbers
+        of its own, which follow from the sampler's seed and the number of earlier calls.
+    chain_ids: the numbers of the chains, int64 [B] (default: 0 … B − 1).
+    step: the number of the first step, from 0 to 4294967295.
+
+Returns:
+    the state after all steps.
+
+Raises:
+    Error: as init() and steps() do.)")
       .def_static(
           "renew", &NamedSampler::renew, py::arg("state"),
-          "Computes the energies of the chains again. This is needed after states were written to "
-          "in a way that torch does not count as a change of the tensor, such as through `.data`.")
+          R"(Computes the energies of the chains again. This is needed after states were written
+to in a way that torch does not count as a change of the tensor, such as through
+`.data`.
+
+Args:
+    state: the chains.)")
       .def(py::pickle([](const NamedSampler& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return NamedSampler::unpickled(saved); }))
-      .def_property_readonly("name", &NamedSampler::name, "Its name.")
-      .def_property_readonly("options", &NamedSampler::options, "The options that were given.")
+      .def_property_readonly("name", &NamedSampler::name,
+                             "The sampler's name in the registry, such as pafs.")
+      .def_property_readonly("options", &NamedSampler::options,
+                             "The options that were given, by name.")
       .def_property_readonly("seed", &NamedSampler::seed,
                              "The seed of starts that have no seed of their own.")
       .def("__repr__", &NamedSampler::text);

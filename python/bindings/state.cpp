@@ -65,7 +65,7 @@ State::State(py::object target, SamplerSpec spec, const torch::Tensor& x, const 
       spec_(std::move(spec)),
       first_step_(step) {
   const bool look = target_->calls_python() && target_->look_at(modes_of(target_->model()));
-  const TorchStateGuard guest;
+  const TorchStateGuard guard;
   EnergyModel& model = target_->model();
   sampler_ = sampler_of(spec_, model);
   resolved_ = resolved(spec_, model);

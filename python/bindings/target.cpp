@@ -112,7 +112,8 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
               !keys.has(c10::DispatchKey::FuncTorchBatched),
           "transforms of torch.func cannot go through {}, only through the callable itself",
           model.title());
-  require(x.device() == device, "x is on {}, and the target on {}", x.device().str(), device.str());
+  require(x.device() == device, "x is on {}, but the target is on {}", x.device().str(),
+          device.str());
   const StateSpace space = model.space();
   if (!space.discrete() || !x.is_floating_point()) return as_states(space, x, "the states");
   std::vector<int64_t> shape = {space.sites};
@@ -127,7 +128,7 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
 torch::Tensor energy_of(const Target& target, const GivenStates& given) {
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   const bool gradients = torch::GradMode::is_enabled();
-  const TorchStateGuard guest;
+  const TorchStateGuard guard;
   const torch::AutoGradMode as_called(gradients);
   return target.model().energy(x);
 }
@@ -139,7 +140,7 @@ py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
   require(target.model().differentiable(), "{} has no gradient", target.model().title());
   Evaluation result;
   {
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     if (target.space().discrete() && x.is_floating_point()) {
       target.model().EnergyModel::evaluate(x, result);
     } else {
@@ -150,7 +151,7 @@ py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
 }
 
 torch::Tensor random(const Target& target, int64_t chains, uint64_t seed) {
-  const TorchStateGuard guest;
+  const TorchStateGuard guard;
   const torch::Tensor ids =
       torch::arange(chains, torch::TensorOptions(torch::kInt64).device(target.device()));
   return random_states(target.space(), ids, seed, target.device());
@@ -183,7 +184,7 @@ TargetPointer load(const std::string& name, const py::dict& tensors, const py::d
   const torch::Device place = device.is_none() && theirs ? *theirs : device_named(device);
   std::shared_ptr<EnergyModel> model;
   {
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     model = model_of(spec, place, continuous, std::move(given));
   }
   return std::make_shared<Target>(
@@ -199,7 +200,7 @@ TargetPointer instance(const std::string& text, const std::optional<torch::Tenso
   if (labels) source.labels = [labels] { return *labels; };
   std::shared_ptr<EnergyModel> model;
   {
-    const TorchStateGuard guest;
+    const TorchStateGuard guard;
     model = make_instance(text, source);
     model->to(place);
   }
@@ -309,23 +310,71 @@ void add_targets(py::module_& module) {
 
 States are uint8 [B, D] for discrete sites, float32 [B, D] for continuous sites and int64 [B, D] for
 permutations. Gradients are taken with respect to their relaxed form, float32 [B, D], or one-hot
-[B, D, K] for categorical sites. Targets are made by isinglass.models, load, instance and energy.)")
+[B, D, K] for categorical sites. Targets are made by isinglass.models, load, instance and energy,
+and can be pickled.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> target = ig.models.bernoulli(theta=torch.tensor([1.0, -2.0]))
+    >>> x = torch.tensor([[0, 0], [1, 1]], dtype=torch.uint8)
+    >>> energy, gradient = target.energy_and_grad(x)
+    >>> energy.tolist(), gradient.tolist()
+    ([0.0, -1.0], [[1.0, -2.0], [1.0, -2.0]])
+    >>> target.states, target.sites, target.dtype
+    ('binary', 2, torch.uint8))")
       .def("energy", &energy_of, py::arg("x"),
-           "Returns U(x), a tensor [B], for states or relaxed states. It is differentiable, like "
-           "any function of torch.")
+           R"(Computes U(x) for states or relaxed states. It is differentiable, like any function
+of torch.
+
+Args:
+    x: states [B, D] in the target's dtype, or relaxed states, float32 [B, D], or [B, D, K] for
+        categorical sites; on the target's device.
+
+Returns:
+    the energies [B] in nats: float64, or the type that the target's callable returns.
+
+Raises:
+    Error: if x has another shape, type or device, or holds a value that no site has.)")
       .def("energy_and_grad", &energy_and_grad, py::arg("x"),
-           "Returns what samplers use: U(x), float64 [B], and its gradient with respect to the "
-           "relaxed state, float32, both detached.")
+           R"(Computes what samplers use: U(x) and its gradient with respect to the relaxed state.
+
+Args:
+    x: states or relaxed states, as for energy().
+
+Returns:
+    the energies, float64 [B], and the gradient, float32 [B, D], or [B, D, K] for categorical sites.
+    Both are detached.
+
+Raises:
+    Error: if x is not allowed, as for energy(), or the target has no gradient.)")
       .def("random_states", &random, py::arg("chains"), py::arg("seed") = 0,
-           "Returns random states of that many chains, from which chains start by default: uniform "
-           "for discrete sites, standard normal for continuous ones.")
-      .def(
-          "with_gradient_of", &with_gradient_of, py::arg("other"),
-          "Returns this target with the gradient of another one. Samplers propose with that "
-          "gradient and accept with this target's energy, so that they stay exact for this target.")
+           R"(Draws random states, from which chains start by default: uniform for discrete sites,
+standard normal for continuous ones.
+
+Args:
+    chains: the number of states B.
+    seed: the seed, at least 0; equal seeds give equal states.
+
+Returns:
+    the states [B, D] in the target's dtype, on its device.)")
+      .def("with_gradient_of", &with_gradient_of, py::arg("other"),
+           R"(Makes this target with the gradient of another one. Samplers propose with that
+gradient and accept with this target's energy, so that they stay exact for this
+target.
+
+Args:
+    other: a target with the same states, which has a gradient.
+
+Returns:
+    the target with this energy and the other's gradient.
+
+Raises:
+    Error: if the states differ, or the other target has no gradient.)")
       .def("parameters", &Target::parameters,
-           "Returns the parameters and buffers by name. They are the target's own tensors: chains "
-           "notice when they are written to.")
+           R"(Gives access to the parameters and buffers by name.
+
+Returns:
+    the target's own tensors by name, not copies: chains notice when they are written to.)")
       .def_property_readonly(
           "name", [](const Target& t) { return t.model().kind_name(); },
           "The model's name in the registry, or the callable's own.")

@@ -77,7 +77,7 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
   Interrupts interrupts(stop);
   py::dict fit;
   {
-    std::optional<TorchStateGuard> guest(std::in_place);
+    std::optional<TorchStateGuard> guard(std::in_place);
     const Context context = context_of(place, interrupts);
     const Ranks& ranks = *context.ranks;
     const bool resumed = ranks.any(ranks.is_rank0() && !newest_checkpoint(directory).empty());
@@ -93,7 +93,7 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     // Waits until rank 0 has written its files.
     ranks.any(false);
     const NamedTensors averages = read_named_tensors(fs::path(directory) / "ema.pt");
-    guest.reset();
+    guard.reset();
     fit["iteration"] = result.iteration;
     fit["interrupted"] = result.interrupted;
     fit["recoveries"] = result.recoveries;
@@ -116,13 +116,13 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
   Interrupts interrupts;
   nlohmann::ordered_json results;
   {
-    std::optional<TorchStateGuard> guest(std::in_place);
+    std::optional<TorchStateGuard> guard(std::in_place);
     try {
       const Grid grid = read_grid(spec, models);
       results = run_grid(spec, grid, directory, context_of(place, interrupts),
                          {.next = next_cell()}, models);
     } catch (const Interrupted&) {
-      guest.reset();
+      guard.reset();
       return py::make_tuple(py::none(), ending(interrupts));
     }
   }
@@ -130,7 +130,7 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
 }
 
 void report(const std::string& directory, const std::string& file) {
-  const TorchStateGuard guest;
+  const TorchStateGuard guard;
   write_report(directory, file);
 }
 

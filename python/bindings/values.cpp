@@ -50,7 +50,7 @@ OptionValue value_of(const Option& option, const py::handle& value) {
   }
   if (PyLong_Check(value.ptr()) && !truth) return py::cast<std::string>(py::str(value));
   const bool path = py::hasattr(value, "__fspath__");
-  if (!path && !py::isinstance<py::str>(value)) refuse("a text, " + option.unit + ",");
+  if (!path && !py::isinstance<py::str>(value)) refuse("a string, " + option.unit + ",");
   return py::cast<std::string>(path ? value.attr("__fspath__")() : py::cast<py::object>(value));
 }
 

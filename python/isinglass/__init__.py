@@ -6,8 +6,9 @@
     run = ig.sample(target, "pafs", radius=5, chains=100, burn_in=1000, steps=5000, thin=50)
     run.samples, run.energy, run.summary
 
-Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`. Training:
-`train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input raises `Error`.
+Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`.
+Training: `train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input raises
+`Error`.
 """
 from . import _versions
 
@@ -41,9 +42,9 @@ from .samplers import sampler
 
 __version__ = _isinglass.__version__
 
-__all__ = ["Ablation", "Error", "Evaluation", "Fit", "Info", "NumericalError", "Ranks", "ReplayBuffer", "Run", "Sampler",
-           "State", "Target", "ablate", "base_mean", "energy", "evaluate", "instance", "load", "models", "sample",
-           "sampler", "samplers", "train"]
+__all__ = ["Ablation", "Error", "Evaluation", "Fit", "Info", "NumericalError", "Ranks",
+           "ReplayBuffer", "Run", "Sampler", "State", "Target", "ablate", "base_mean", "energy",
+           "evaluate", "instance", "load", "models", "sample", "sampler", "samplers", "train"]
 
 for _public in (Error, Info, NumericalError, Ranks, ReplayBuffer, Sampler, State, Target):
     _public.__module__ = "isinglass"

@@ -23,7 +23,7 @@ class Target:
     def energy_and_grad(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]: ...
     def random_states(self, chains: int, seed: int = 0) -> torch.Tensor: ...
     def with_gradient_of(self, other: Target) -> Target: ...
-    def parameters(self) -> dict[str, Any]: ...
+    def parameters(self) -> dict[str, torch.Tensor]: ...
     @property
     def name(self) -> str: ...
     @property
@@ -33,20 +33,54 @@ class Target:
     @property
     def categories(self) -> int: ...
     @property
-    def dtype(self) -> Any: ...
+    def dtype(self) -> torch.dtype: ...
     @property
     def device(self) -> torch.device: ...
     @property
     def differentiable(self) -> bool: ...
     @property
-    def callable(self) -> Any: ...
+    def callable(self) -> Callable[[torch.Tensor], torch.Tensor] | Any: ...
 
 class Sampler:
-    def init(self, target: Target, x: torch.Tensor | None = None, *, chains: int | None = None, seed: int | None = None, chain_ids: torch.Tensor | None = None, step: int = 0) -> State: ...
+    def init(
+        self,
+        target: Target,
+        x: torch.Tensor | None = None,
+        *,
+        chains: int | None = None,
+        seed: int | None = None,
+        chain_ids: torch.Tensor | None = None,
+        step: int = 0,
+    ) -> State: ...
     def step(self, target: Target, state: State, *, unchanged: bool = False) -> Info: ...
-    def steps(self, target: Target, state: State, count: int, *, unchanged: bool = False) -> State: ...
-    def burn_in(self, target: Target, state: State, count: int, *, unchanged: bool = False) -> State: ...
-    def run(self, target: Target, x: torch.Tensor | None = None, *, steps: int, burn_in: int = 0, chains: int | None = None, seed: int | None = None, chain_ids: torch.Tensor | None = None, step: int = 0) -> State: ...
+    def steps(
+        self,
+        target: Target,
+        state: State,
+        count: int,
+        *,
+        unchanged: bool = False,
+    ) -> State: ...
+    def burn_in(
+        self,
+        target: Target,
+        state: State,
+        count: int,
+        *,
+        unchanged: bool = False,
+    ) -> State: ...
+    def run(
+        self,
+        target: Target,
+        x: torch.Tensor | None = None,
+        *,
+        steps: int,
+        burn_in: int = 0,
+        chains: int | None = None,
+        seed: int | None = None,
+        chain_ids: torch.Tensor | None = None,
+        step: int = 0,
+    ) -> State: ...
     @staticmethod
     def renew(state: State) -> None: ...
     @property
@@ -62,7 +96,7 @@ class State:
     @property
     def energy(self) -> torch.Tensor: ...
     @property
-    def gradient(self) -> Any: ...
+    def gradient(self) -> torch.Tensor | Any: ...
     @property
     def acceptance(self) -> torch.Tensor: ...
     @property
@@ -76,9 +110,9 @@ class State:
     @property
     def evaluations(self) -> int: ...
     @property
-    def target(self) -> Any: ...
+    def target(self) -> Target: ...
     @property
-    def scale(self) -> dict[str, Any]: ...
+    def scale(self) -> dict[str, float]: ...
 
 class Info:
     @property
@@ -158,20 +192,248 @@ class Ablation:
     def report(self, file: str | os.PathLike[str]) -> str: ...
     def _repr_html_(self) -> str: ...
 
-def energy(function: Callable[[torch.Tensor], torch.Tensor], *, sites: int, categories: int | None = None, states: str | None = None, name: str | None = None, device: str | torch.device | None = None) -> Target: ...
+def energy(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    *,
+    sites: int,
+    categories: int | None = None,
+    states: str | None = None,
+    name: str | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def load(model: str, weights: str | os.PathLike[str], *, continuous: bool = False, device: str | torch.device = 'cpu', sites: int | None = None, categories: int | None = None, penalty: float | None = None, class_: int | None = None, image: str | tuple[int, int] = '28x28') -> Target: ...
+def load(
+    model: str,
+    weights: str | os.PathLike[str],
+    *,
+    continuous: bool = False,
+    device: str | torch.device = 'cpu',
+    sites: int | None = None,
+    categories: int | None = None,
+    penalty: float | None = None,
+    class_: int | None = None,
+    image: str | tuple[int, int] = '28x28',
+) -> Target: ...
 
-def instance(text: str, *, images: torch.Tensor | None = None, labels: torch.Tensor | None = None, device: str | torch.device = 'cpu') -> Target: ...
+def instance(
+    text: str,
+    *,
+    images: torch.Tensor | None = None,
+    labels: torch.Tensor | None = None,
+    device: str | torch.device = 'cpu',
+) -> Target: ...
 
-def sampler(name: str, *, seed: int = 0, radius: float | None = None, tau: float | None = None, step_size: float | None = None, block: float | None = None, sigma: float | None = None, alpha: float | None = None, leapfrog: float | None = None, pull: float | None = None, group: float | None = None, mass: float | None = None, damping: float | None = None, always_accept: bool | None = None, elastic_energy: bool | None = None, adapt: bool | None = None, target_acceptance: float | None = None, unadjusted: bool | None = None, monotonic: bool | None = None, balancing: str | None = None, scan: str | None = None) -> Sampler: ...
+def sampler(
+    name: str,
+    *,
+    seed: int = 0,
+    radius: float | None = None,
+    tau: float | None = None,
+    step_size: float | None = None,
+    block: float | None = None,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    leapfrog: float | None = None,
+    pull: float | None = None,
+    group: float | None = None,
+    mass: float | None = None,
+    damping: float | None = None,
+    always_accept: bool | None = None,
+    elastic_energy: bool | None = None,
+    adapt: bool | None = None,
+    target_acceptance: float | None = None,
+    unadjusted: bool | None = None,
+    monotonic: bool | None = None,
+    balancing: str | None = None,
+    scan: str | None = None,
+) -> Sampler: ...
 
-def sample(target: Target, sampler: str | Sampler, *, init: torch.Tensor | str | os.PathLike[str] | None = None, data: torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike[str] | None = None, moves: bool = False, callback: Callable[[dict[str, float]], bool | None] | None = None, stop: threading.Event | Callable[[], bool] | None = None, gradient_precision: str = 'auto', radius: float | None = None, tau: float | None = None, step_size: float | None = None, block: float | None = None, sigma: float | None = None, alpha: float | None = None, leapfrog: float | None = None, pull: float | None = None, group: float | None = None, mass: float | None = None, damping: float | None = None, always_accept: bool = False, elastic_energy: bool = False, adapt: bool = False, target_acceptance: float | None = None, unadjusted: bool = False, monotonic: bool = False, balancing: str = 'sqrt', scan: str = 'random', warm_start: str | os.PathLike[str] | None = None, chains: int = 100, burn_in: int = 0, steps: int | None = None, thin: int = 1, anneal: str | tuple[float, float] | None = None, rungs: int | str | None = None, exploration: int | None = None, lowest_beta: float | None = None, start_scale: float | None = None, cuda_graph: bool = True, seed: int = 0, data_dir: str | os.PathLike[str] | None = None, levels: int | None = None, statistic: str = 'energy', optimum: float | None = None, no_samples: bool = False) -> Run: ...
+def sample(
+    target: Target,
+    sampler: str | Sampler,
+    *,
+    init: torch.Tensor | str | os.PathLike[str] | None = None,
+    data: torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike[str] | None = None,
+    moves: bool = False,
+    callback: Callable[[dict[str, float]], bool | None] | None = None,
+    stop: threading.Event | Callable[[], bool] | None = None,
+    gradient_precision: str = 'auto',
+    radius: float | None = None,
+    tau: float | None = None,
+    step_size: float | None = None,
+    block: float | None = None,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    leapfrog: float | None = None,
+    pull: float | None = None,
+    group: float | None = None,
+    mass: float | None = None,
+    damping: float | None = None,
+    always_accept: bool = False,
+    elastic_energy: bool = False,
+    adapt: bool = False,
+    target_acceptance: float | None = None,
+    unadjusted: bool = False,
+    monotonic: bool = False,
+    balancing: str = 'sqrt',
+    scan: str = 'random',
+    warm_start: str | os.PathLike[str] | None = None,
+    chains: int = 100,
+    burn_in: int = 0,
+    steps: int | None = None,
+    thin: int = 1,
+    anneal: str | tuple[float, float] | None = None,
+    rungs: int | str | None = None,
+    exploration: int | None = None,
+    lowest_beta: float | None = None,
+    start_scale: float | None = None,
+    cuda_graph: bool = True,
+    seed: int = 0,
+    data_dir: str | os.PathLike[str] | None = None,
+    levels: int | None = None,
+    statistic: str = 'energy',
+    optimum: float | None = None,
+    no_samples: bool = False,
+) -> Run: ...
 
-def train(model: Target | torch.nn.Module | str, data: torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike[str], *, sampler: str | Sampler | None = None, out: str | os.PathLike[str] | None = None, labels: torch.Tensor | None = None, callback: Callable[[dict[str, float]], bool | None] | None = None, stop: threading.Event | Callable[[], bool] | None = None, device: str | torch.device | None = None, weights: str | os.PathLike[str] | None = None, image: str | tuple[int, int] = '28x28', gradient_precision: str = 'auto', channels: int = 64, hidden: int = 500, proj: int = 4, edges: str | None = None, radius: float | None = None, tau: float | None = None, step_size: float | None = None, block: float | None = None, sigma: float | None = None, alpha: float | None = None, leapfrog: float | None = None, pull: float | None = None, group: float | None = None, mass: float | None = None, damping: float | None = None, always_accept: bool = False, elastic_energy: bool = False, adapt: bool = False, target_acceptance: float | None = None, unadjusted: bool = False, monotonic: bool = False, balancing: str = 'sqrt', scan: str = 'random', base: bool = True, base_smooth: float | None = None, objective: str = 'pcd', noise: float = 0.1, steps_per_iter: int = 40, buffer: int = 10000, batch: int = 100, iters: int = 50000, lr: float = 0.0001, warmup: int = 10000, lr_schedule: str = 'constant', lr_end: float | None = None, clip: float | None = None, weight_decay: float = 0.0, ema: float = 0.999, l1: float = 0.0, l2: float = 0.0, p_control: float = 0.0, reinit: float = 0.0, rungs: int = 0, fresh: int = 0, fresh_iters: int = 200, centre: bool = False, checkpoint_every: int = 1000, recover: int = 3, evaluate_every: int = 0, evaluate_steps: int = 10000, cuda_graph: bool = True, seed: int = 0, data_dir: str | os.PathLike[str] | None = None, levels: int | None = None, validation: str | os.PathLike[str] | None = None, test: str | os.PathLike[str] | None = None) -> Fit: ...
+def train(
+    model: Target | torch.nn.Module | str,
+    data: torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike[str],
+    *,
+    sampler: str | Sampler | None = None,
+    out: str | os.PathLike[str] | None = None,
+    labels: torch.Tensor | None = None,
+    callback: Callable[[dict[str, float]], bool | None] | None = None,
+    stop: threading.Event | Callable[[], bool] | None = None,
+    device: str | torch.device | None = None,
+    weights: str | os.PathLike[str] | None = None,
+    image: str | tuple[int, int] = '28x28',
+    gradient_precision: str = 'auto',
+    channels: int = 64,
+    hidden: int = 500,
+    proj: int = 4,
+    edges: str | None = None,
+    radius: float | None = None,
+    tau: float | None = None,
+    step_size: float | None = None,
+    block: float | None = None,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    leapfrog: float | None = None,
+    pull: float | None = None,
+    group: float | None = None,
+    mass: float | None = None,
+    damping: float | None = None,
+    always_accept: bool = False,
+    elastic_energy: bool = False,
+    adapt: bool = False,
+    target_acceptance: float | None = None,
+    unadjusted: bool = False,
+    monotonic: bool = False,
+    balancing: str = 'sqrt',
+    scan: str = 'random',
+    base: bool = True,
+    base_smooth: float | None = None,
+    objective: str = 'pcd',
+    noise: float = 0.1,
+    steps_per_iter: int = 40,
+    buffer: int = 10000,
+    batch: int = 100,
+    iters: int = 50000,
+    lr: float = 0.0001,
+    warmup: int = 10000,
+    lr_schedule: str = 'constant',
+    lr_end: float | None = None,
+    clip: float | None = None,
+    weight_decay: float = 0.0,
+    ema: float = 0.999,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    p_control: float = 0.0,
+    reinit: float = 0.0,
+    rungs: int = 0,
+    fresh: int = 0,
+    fresh_iters: int = 200,
+    centre: bool = False,
+    checkpoint_every: int = 1000,
+    recover: int = 3,
+    evaluate_every: int = 0,
+    evaluate_steps: int = 10000,
+    cuda_graph: bool = True,
+    seed: int = 0,
+    data_dir: str | os.PathLike[str] | None = None,
+    levels: int | None = None,
+    validation: str | os.PathLike[str] | None = None,
+    test: str | os.PathLike[str] | None = None,
+) -> Fit: ...
 
-def evaluate(target: Target, images: torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike[str] | None = None, *, sampler: str | Sampler | None = None, mean: torch.Tensor | None = None, out: str | os.PathLike[str] | None = None, stop: threading.Event | Callable[[], bool] | None = None, gradient_precision: str = 'auto', radius: float | None = None, tau: float | None = None, step_size: float | None = None, block: float | None = None, sigma: float | None = None, alpha: float | None = None, leapfrog: float | None = None, pull: float | None = None, group: float | None = None, mass: float | None = None, damping: float | None = None, always_accept: bool = False, elastic_energy: bool = False, adapt: bool = False, target_acceptance: float | None = None, unadjusted: bool = False, monotonic: bool = False, balancing: str = 'sqrt', scan: str = 'random', chains: int = 500, steps: int = 10000, method: str = 'ais', rungs: int | str | None = None, exploration: int | None = None, start_scale: float | None = None, schedule: str | None = None, path: str | None = None, reverse: bool = False, reverse_from: str | None = None, bracket: float = 1.0, until_closed: float = 0.0, cuda_graph: bool = True, seed: int = 0, data_dir: str | os.PathLike[str] | None = None, levels: int | None = None, validation: str | os.PathLike[str] | None = None, test: str | os.PathLike[str] | None = None) -> Evaluation: ...
+def evaluate(
+    target: Target,
+    images: torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike[str] | None = None,
+    *,
+    sampler: str | Sampler | None = None,
+    mean: torch.Tensor | None = None,
+    out: str | os.PathLike[str] | None = None,
+    stop: threading.Event | Callable[[], bool] | None = None,
+    gradient_precision: str = 'auto',
+    radius: float | None = None,
+    tau: float | None = None,
+    step_size: float | None = None,
+    block: float | None = None,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    leapfrog: float | None = None,
+    pull: float | None = None,
+    group: float | None = None,
+    mass: float | None = None,
+    damping: float | None = None,
+    always_accept: bool = False,
+    elastic_energy: bool = False,
+    adapt: bool = False,
+    target_acceptance: float | None = None,
+    unadjusted: bool = False,
+    monotonic: bool = False,
+    balancing: str = 'sqrt',
+    scan: str = 'random',
+    chains: int = 500,
+    steps: int = 10000,
+    method: str = 'ais',
+    rungs: int | str | None = None,
+    exploration: int | None = None,
+    start_scale: float | None = None,
+    schedule: str | None = None,
+    path: str | None = None,
+    reverse: bool = False,
+    reverse_from: str | None = None,
+    bracket: float = 1.0,
+    until_closed: float = 0.0,
+    cuda_graph: bool = True,
+    seed: int = 0,
+    data_dir: str | os.PathLike[str] | None = None,
+    levels: int | None = None,
+    validation: str | os.PathLike[str] | None = None,
+    test: str | os.PathLike[str] | None = None,
+) -> Evaluation: ...
 
-def ablate(grid: str | os.PathLike[str] | None = None, *, targets: Mapping[str, Target] | None = None, samplers: Sequence[str | Sampler | Mapping[str, Any]] = (), title: str | None = None, claims: Sequence[Mapping[str, Any]] = (), out: str | os.PathLike[str] | None = None, device: str | torch.device | None = None, scale: float = 1.0, repeats: int = 0, until_converged: float = 0.0, weights: str | os.PathLike[str] | None = None, cache: str | os.PathLike[str] | None = None, seed: int = 0, dataset: str | None = None, data_dir: str | os.PathLike[str] | None = None, levels: int | None = None, **options: Any) -> Ablation: ...
+def ablate(
+    grid: str | os.PathLike[str] | None = None,
+    *,
+    targets: Mapping[str, Target] | None = None,
+    samplers: Sequence[str | Sampler | Mapping[str, Any]] = (),
+    title: str | None = None,
+    claims: Sequence[Mapping[str, Any]] = (),
+    out: str | os.PathLike[str] | None = None,
+    device: str | torch.device | None = None,
+    scale: float = 1.0,
+    repeats: int = 0,
+    until_converged: float = 0.0,
+    weights: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    dataset: str | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+    levels: int | None = None,
+    **options: Any,
+) -> Ablation: ...
 
 def base_mean(images: Any) -> torch.Tensor: ...

@@ -22,19 +22,47 @@ from ._tables import (
     with_sampler,
 )
 
-_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "sampler",
-             "dataset")
+_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_",
+             "image", "sampler", "dataset")
 
 
 class Evaluation(Shown):
-    """The results of an evaluation, with an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
+    """The results of an evaluation, with an attribute for every entry of ais.json.
 
-    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; for a data set with splits a dictionary of
-        these by split.
-    verdict: a sentence that states how far the estimates can be trusted.
-    x, log_weights: the chains at the end, and for annealing the logarithms of their weights, float64 [chains].
-    values: all entries, a dictionary.
-    interrupted: True if the evaluation ended early; it then has no values.
+    Estimates and energies are in nats. A data set with splits has a dictionary of likelihoods by
+    split.
+
+    Entries:
+        log_z: the forward estimate of log Z, which is too low on average.
+        log_z_se: its bootstrap standard error; only with annealing.
+        weight_ess: the effective sample size of its weights, at most the number of chains; only
+            with annealing.
+        log_z_upper: the reverse estimate, which is too high on average; with reverse=True or
+            tempering.
+        log_z_bidirectional: the estimate from both directions; with reverse=True or tempering.
+        verdict: closed if both directions agree, else open; `reason` says why.
+        log_likelihood: the mean log π of the images, a dictionary {forward, reverse,
+            bidirectional}; None for a direction that was not annealed.
+        bits_per_dim: the likelihood to quote, in bits per pixel.
+
+    Attributes:
+        values: all entries, a dictionary.
+        x: the chains at the end [chains, sites]; None if there are none.
+        log_weights: for annealing the logarithms of the weights of the chains, float64 [chains];
+            else None.
+        steps_done: the number of steps that were made.
+        steps_total: the number of steps of the whole evaluation.
+        interrupted: True if the evaluation ended early; it then has no values.
+
+    Raises:
+        AttributeError: if an entry is asked for that the evaluation does not have.
+
+    Example:
+        >>> import torch, isinglass as ig
+        >>> target = ig.models.bernoulli(theta=torch.zeros(10))
+        >>> found = ig.evaluate(target, sampler="gwg", chains=20, steps=50)
+        >>> round(found.log_z, 4), found.log_weights.shape
+        (6.9315, torch.Size([20]))
     """
 
     values: "dict[str, Any]"
@@ -58,7 +86,8 @@ class Evaluation(Shown):
         values = self.__dict__.get("values", {})
         if name in values:
             return values[name]
-        raise AttributeError(f"the evaluation has no {name}; it has: {', '.join(values) or 'nothing, interrupted'}")
+        raise AttributeError(f"the evaluation has no {name}; it has: "
+                             f"{', '.join(values) or 'nothing, interrupted'}")
 
     def __dir__(self):
         return [*super().__dir__(), *self.values]
@@ -74,7 +103,8 @@ class Evaluation(Shown):
             if isinstance(value, dict):
                 rows += [(f"{name}, {part}", each) for part, each in value.items()
                          if isinstance(each, (int, float))]
-            elif isinstance(value, (int, float)) or name in ("warning", "verdict", "note", "inexact") and value:
+            elif (isinstance(value, (int, float)) or
+                  name in ("warning", "verdict", "note", "inexact") and value):
                 rows.append((name, value))
         return rows
 
@@ -86,14 +116,17 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, stop=Non
     if images is None:
         refuse_unused(options, {"levels": "applies to images, and there are none"})
     if not named:
-        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and images= is not a name"})
+        refuse_unused(options,
+                      {"data_dir": "is the folder of a data set by name, and "
+                                   "images= is not a name"})
     sampler, options = with_sampler(sampler, options)
     values = {**texts_of(options), "sampler": sampler}
     if named:
         values["dataset"] = images
     whole = not (images is None or isinstance(images, (str, os.PathLike, Mapping)))
     with contextlib.ExitStack() as stack:
-        directory = out if out is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
+        directory = (out if out is not None
+                     else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-")))
         os.makedirs(directory, exist_ok=True)
         checkpoint = os.path.join(directory, "ais-checkpoint.pt")
         made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint,
@@ -107,34 +140,49 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, stop=Non
 evaluate.__signature__ = inspect.Signature(
     [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
      inspect.Parameter("images", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
-                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
-     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sampler | None"),
-     inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
-     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
+                                  "os.PathLike | None"),
+     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | Sampler | None"),
+     inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="torch.Tensor | None"),
+     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | os.PathLike | None"),
      inspect.Parameter("stop", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="threading.Event | Callable[[], bool] | None"),
      *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
-evaluate.__doc__ = f"""Estimates log Z of a target by annealing or tempering, and the likelihood of images.
+evaluate.__doc__ = f"""\
+Estimates log Z of a target by annealing or tempering, and the likelihood of images.
 
-    >>> import torch, isinglass as ig
-    >>> target = ig.models.bernoulli(theta=torch.zeros(10))
-    >>> round(ig.evaluate(target, sampler="gwg", chains=20, steps=50).log_z, 4)  # 10 log 2
-    6.9315
-
+Args:
     target: a target with binary sites; without images also one with categorical sites.
-    images: images as train() takes them, except that a tensor is not split; a dictionary of splits (train,
-        validation, test); the name or file of a data set; or None to estimate only log Z.
-    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by sampler(), whose seed is
-        used if seed= is not given.
-    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default the target's own
-        base, else the mean of the images, else the uniform distribution.
+    images: images as train() takes them, except that a tensor is not split; a dictionary of splits
+        (train, validation, test); the name or file of a data set; or None to estimate only log Z.
+    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by
+        sampler(), whose seed is used if seed= is not given.
+    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
+        the target's own base, else the mean of the images, else the uniform distribution.
     out: a directory for a checkpoint, from which the same call continues.
     stop: a threading.Event, or a function without arguments, which is called at most ten times a
         second. Once the event is set or the function returns True, the evaluation saves and ends
         after the current step.
 {options_text("evaluate", _LEFT_OUT)}
 
-Returns an Evaluation; if stop= ended it, its `interrupted` is True. Ctrl-C raises KeyboardInterrupt
-after the current step, with the evaluation so far as its attribute `evaluation`. An exception in
-stop= also ends it and is raised with that attribute.
+Returns:
+    the estimates, in nats, and their standard errors. If stop= ended the evaluation, `interrupted`
+    is True and there are no estimates.
+
+Raises:
+    Error: if an option is unknown, not allowed or would have no effect, or if `out` holds an
+        evaluation of another target.
+    NumericalError: if the energy of an image is not finite.
+    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the
+        evaluation so far as its attribute `evaluation`. So does an exception of the function of
+        stop=.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> target = ig.models.bernoulli(theta=torch.zeros(10))
+    >>> round(ig.evaluate(target, sampler="gwg", chains=20, steps=50).log_z, 4)  # 10 log 2
+    6.9315
 """

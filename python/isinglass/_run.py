@@ -19,24 +19,42 @@ from ._tables import (
     with_sampler,
 )
 
-_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "instance",
-             "gradient_model", "sampler", "dataset", "init", "netcdf")
+_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
+             "instance", "gradient_model", "sampler", "dataset", "init", "netcdf")
 
 
 class Run(Shown):
     """The draws of a run and their diagnostics.
 
-    samples: [draws, chains, sites]; None if they were not kept.
-    energy: U of the draws, float64 [draws, chains].
-    statistic: the statistic for which ESS is computed, float64 [draws, chains].
-    acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None unless moves=True.
-    summary: a dictionary with the contents of the program's summary.json. For a callable whose energies differ
-        between calls, or depend on the other states of a batch, `exact` is False and `inexact` says why.
-    options: the options with all defaults.
-    learned: tensors that the sampler learned in burn-in, by name.
-    rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16 [scans, rungs].
-    solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
-    interrupted: True if the run ended early, by stop=, callback=, Ctrl-C or another exception.
+    A draw is the state of all chains after every `thin` steps that follow burn-in.
+
+    Attributes:
+        samples: the draws [draws, chains, sites]: uint8, float32 for continuous states, int64 for
+            permutations; None if they were not kept.
+        energy: U of the draws in nats, float64 [draws, chains].
+        statistic: the statistic for which ESS is computed, float64 [draws, chains].
+        acceptance: the mean acceptance probability of the steps that led to each draw, float64
+            [draws, chains]; None unless moves=True.
+        hops: the mean number of sites that a step changed, over the steps that led to each draw,
+            float64 [draws, chains]; None unless moves=True.
+        summary: a dictionary with the contents of the program's summary.json. For a callable whose
+            energies differ between calls, or depend on the other states of a batch, `exact` is
+            False and `inexact` says why.
+        options: the options with all defaults.
+        learned: tensors that the sampler learned in burn-in, by name.
+        rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
+            [scans, rungs]; None without.
+        solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
+        interrupted: True if the run ended early, by stop=, callback=, Ctrl-C or another exception.
+
+    Example:
+        >>> import isinglass as ig
+        >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+        >>> run = ig.sample(target, "gwg", chains=8, burn_in=50, steps=200, thin=4, seed=1)
+        >>> run.samples.shape, run.samples.dtype
+        (torch.Size([50, 8, 16]), torch.uint8)
+        >>> sorted(run.summary["rhats"]), run.summary["exact"]
+        (['energy', 'hamming', 'sum'], True)
     """
 
     samples: "torch.Tensor | Any"
@@ -53,45 +71,66 @@ class Run(Shown):
 
     def __init__(self, made, interrupted=False):
         self.summary = made["summary"]
-        self.samples, self.energy, self.statistic = made["samples"], made["energy"], made["statistic"]
+        self.samples, self.energy, self.statistic = (made["samples"], made["energy"],
+                                                     made["statistic"])
         self.acceptance, self.hops = made["acceptance"], made["hops"]
-        self.options, self.learned, self.solution = made["options"], made["learned"], made["solution"]
+        self.options, self.learned, self.solution = (made["options"], made["learned"],
+                                                     made["solution"])
         self.rungs = made["rungs"]
         self.interrupted = interrupted
 
     def to_arviz(self) -> "arviz.InferenceData | xarray.DataTree":  # noqa: F821
-        """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy. This is an
-        xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier versions."""
+        """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy.
+
+        Returns:
+            an xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier
+            versions.
+
+        Raises:
+            ImportError: if ArviZ is not installed.
+        """
         import arviz
 
         def by_chain(tensor):
             return tensor.transpose(0, 1).cpu().numpy()
 
         stats = {name: by_chain(tensor) for name, tensor in
-                 [("energy", self.energy), ("acceptance", self.acceptance), ("hops", self.hops)] if tensor is not None}
+                 [("energy", self.energy), ("acceptance", self.acceptance), ("hops", self.hops)]
+                 if tensor is not None}
         groups = {"sample_stats": stats}
         if self.samples is not None:
             groups = {"posterior": {"x": by_chain(self.samples)}, **groups}
         dims = {"x": ["site"]}
-        attributes = {"inference_library": "isinglass", "inference_library_version": _isinglass.__version__,
-                      "model": self.summary["model"], "sampler": self.summary["sampler"], "seed": self.summary["seed"]}
+        attributes = {"inference_library": "isinglass",
+                      "inference_library_version": _isinglass.__version__,
+                      "model": self.summary["model"], "sampler": self.summary["sampler"],
+                      "seed": self.summary["seed"]}
         if int(arviz.__version__.split(".")[0]) >= 1:
-            return arviz.from_dict(groups, dims=dims, attrs={group: dict(attributes) for group in groups})
+            return arviz.from_dict(groups, dims=dims,
+                                   attrs={group: dict(attributes) for group in groups})
         data = arviz.from_dict(**groups, dims=dims)
         for group in data.groups():
             data[group].attrs.update(attributes)
         return data
 
     def save(self, directory: "str | os.PathLike", *, overwrite: bool = False) -> None:
-        """Writes samples.pt and summary.json, as the program does, to a directory, which is made if it is missing.
+        """Writes samples.pt and summary.json, as the program does, to a directory.
 
-        A directory that holds a run is refused; with overwrite=True a run that was saved by this method is replaced.
+        Args:
+            directory: the directory, which is made if it is missing.
+            overwrite: True to replace a run that was saved by this method.
+
+        Raises:
+            Error: if the directory already holds a run.
         """
-        saved, others = ("samples.pt", "summary.json"), ("config.toml", "metrics.jsonl", "ais.json", "results.json")
+        saved, others = (("samples.pt", "summary.json"),
+                         ("config.toml", "metrics.jsonl", "ais.json", "results.json"))
         for name in others if overwrite else others + saved:
             if os.path.exists(os.path.join(directory, name)):
-                advice = "another directory" if name in others else "another directory, or overwrite=True"
-                raise _isinglass.Error(f"{os.fspath(directory)} already holds {name} of a run; give {advice}")
+                advice = ("another directory" if name in others
+                          else ("another directory, or overwrite=True"))
+                raise _isinglass.Error(f"{os.fspath(directory)} already holds {name} of a "
+                                       f"run; give {advice}")
         os.makedirs(directory, exist_ok=True)
         for name in saved:
             if overwrite and os.path.exists(os.path.join(directory, name)):
@@ -108,14 +147,18 @@ class Run(Shown):
 
     def _rows(self):
         s = self.summary
-        rows = [("chains", s["chains"]), ("sites", s["sites"]), ("draws", s["draws"]), ("steps", s["steps_done"]),
-                ("acceptance", s["acceptance"]), ("hops per step", s["hops"]), ("ESS per chain", s["ess"]["mean"]),
-                ("ESS, bulk", s["ess"]["bulk"]), ("R-hat", s["rhat"]), ("steps per second", s["steps_per_second"])]
-        return rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] + [("exact", s["exact"])]
+        rows = [("chains", s["chains"]), ("sites", s["sites"]), ("draws", s["draws"]),
+                ("steps", s["steps_done"]), ("acceptance", s["acceptance"]),
+                ("hops per step", s["hops"]), ("ESS per chain", s["ess"]["mean"]),
+                ("ESS, bulk", s["ess"]["bulk"]), ("R-hat", s["rhat"]),
+                ("steps per second", s["steps_per_second"])]
+        return (rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] +
+                [("exact", s["exact"])])
 
 
 def interrupt(error, name, value):
-    """Raises the exception that ended a computation early, with the partial result as its attribute."""
+    """Raises the exception that ended a computation early, with the partial result as its
+    attribute."""
     setattr(error, name, value)
     raise error
 
@@ -123,7 +166,8 @@ def interrupt(error, name, value):
 def directory_for_all(out):
     """Refuses a missing directory if several ranks share the work."""
     if out is None and _isinglass.joined_ranks() > 1:
-        raise _isinglass.Error("with several ranks out= is needed, a directory that all of them can access")
+        raise _isinglass.Error("with several ranks out= is needed, a directory that all "
+                               "of them can access")
 
 
 def sample(target, sampler, *, init=None, data=None, moves=False, callback=None, stop=None,
@@ -133,11 +177,13 @@ def sample(target, sampler, *, init=None, data=None, moves=False, callback=None,
     named = isinstance(data, (str, os.PathLike))
     if data is not None and (not isinstance(init, str) or init != "data"):
         given = "not given" if init is None else "another"
-        raise _isinglass.Error(f'data= applies to chains that start with init="data", and init= is {given}')
+        raise _isinglass.Error('data= applies to chains that start with init="data", and '
+                               f'init= is {given}')
     if data is None:
         refuse_unused(options, {"levels": "applies to images, and data= is not given"})
     if not named:
-        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and data= is not a name"})
+        refuse_unused(options,
+                      {"data_dir": "is the folder of a data set by name, and data= is not a name"})
     sampler, options = with_sampler(sampler, options)
     values = {"sampler": sampler, **texts_of(options)}
     states = None
@@ -164,42 +210,51 @@ def sample(target, sampler, *, init=None, data=None, moves=False, callback=None,
 
 sample.__signature__ = inspect.Signature(
     [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
-     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | Sampler"),
+     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                       annotation="str | Sampler"),
      inspect.Parameter("init", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | str | os.PathLike | None"),
      inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=None,
-                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
+                                  "os.PathLike | None"),
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="Callable[[dict[str, float]], bool | None] | None"),
      inspect.Parameter("stop", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="threading.Event | Callable[[], bool] | None"),
      *parameters("sample", _LEFT_OUT)], return_annotation="Run")
-sample.__doc__ = f"""Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
+sample.__doc__ = f"""\
+Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
 
-    >>> import isinglass as ig
-    >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
-    >>> run = ig.sample(target, "pafs", radius=3, chains=8, burn_in=20, steps=100, thin=10, seed=1)
-    >>> run.samples.shape, run.energy.shape
-    (torch.Size([10, 8, 16]), torch.Size([10, 8]))
-
+Args:
     target: the target to sample from.
     sampler: a sampler's name, or one made by sampler(), whose seed is used if seed= is not given.
     init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
     data: for init="data": images, as train() takes them, or the name of a data set.
-    moves: also keep acceptance and hops (the number of sites that changed) of every draw.
+    moves: True to keep acceptance and hops (the number of sites that changed) of every draw.
     callback: a function that is called after the first step, then at most ten times a second, and
         after the last step, with a dictionary: step (steps made, burn-in included), total, draws,
         acceptance (mean over the steps since the last call) and energy (mean U of the chains). If
         it returns True, the run ends.
     stop: a threading.Event, or a function without arguments, which is called at most ten times a
         second. Once the event is set or the function returns True, the run ends after the current
-        step.
+        step. A run in another thread than the main one, which Ctrl-C does not reach, needs it.
 {options_text("sample", _LEFT_OUT)}
 
-Returns a Run (with several ranks: to rank 0, and None to the others). A run that stop=
-or callback= ended has the draws so far, and its `interrupted` is True. Ctrl-C raises
-KeyboardInterrupt after the current step, with the draws so far as its attribute `run`. An exception
-in stop= or callback= also ends the run and is raised with that attribute. Ctrl-C reaches only the
-main thread: a run in another thread needs stop=.
+Returns:
+    the draws, their energies and diagnostics: those so far, with `interrupted` True, if stop= or
+    callback= ended the run. With several ranks rank 0 gets them, and the others None.
+
+Raises:
+    Error: if an option is unknown, not allowed or would have no effect, or if the energy or the
+        gradient is not finite at a start.
+    KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the draws
+        so far as its attribute `run`. So does an exception of the functions of stop= and callback=.
+
+Example:
+    >>> import isinglass as ig
+    >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+    >>> run = ig.sample(target, "pafs", radius=3, chains=8, burn_in=20, steps=100, thin=10, seed=1)
+    >>> run.samples.shape, run.energy.shape
+    (torch.Size([10, 8, 16]), torch.Size([10, 8]))
 """

@@ -14,10 +14,12 @@ _LEFT_OUT = ("model", "weights", "states", "factors")
 
 
 def module_of(function):
-    """Returns the torch.nn.Module that a callable is, or whose method or functools.partial it is; None without one."""
+    """Returns the torch.nn.Module that a callable is, or whose method or functools.partial it is;
+    None without one."""
     while isinstance(function, functools.partial):
         function = function.func
-    owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+    owner = (function if isinstance(function, torch.nn.Module)
+             else getattr(function, "__self__", None))
     return owner if isinstance(owner, torch.nn.Module) else None
 
 
@@ -29,27 +31,44 @@ def _device_of(function):
     return torch.device("cpu")
 
 
-def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, categories: "int | None" = None,
-           states: "str | None" = None, name: "str | None" = None,
+def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int,
+           categories: "int | None" = None, states: "str | None" = None, name: "str | None" = None,
            device: "str | torch.device | None" = None) -> _isinglass.Target:
-    """Makes a target from any callable U that maps float32 [B, D] to energies [B], float32 or float64.
-
-    function: a torch.nn.Module or a function. For categorical sites its input is one-hot [B, D, K]. Its gradient
-        comes from autograd. A module keeps its mode, train or eval. The callable may change between calls, and
-        chains notice. If it is a module's method or a functools.partial of one, ig.train trains the module.
-        Exceptions of the callable are passed on unchanged.
-    sites: the number of sites, D.
-    categories: the number of values K of categorical or ordered sites, 2 to 256.
-    states: binary (the default), categorical (the default with categories), ordered, continuous or permutation.
-    name: its name in errors and summaries; by default the callable's own name.
-    device: the device of the chains; by default that of the module's parameters, else the CPU.
+    """Makes a target from any callable U that maps states to energies.
 
     Energies are computed in float32 or better: TF32 and autocast are off while samplers call it.
+    The callable may change between calls, and chains notice. Exceptions of the callable are passed
+    on unchanged.
 
-    >>> import torch, isinglass as ig
-    >>> field = torch.tensor([0.5, -1.0, 2.0])
-    >>> ig.energy(lambda x: x @ field, sites=3, name="field")
-    <isinglass.Target field: 3 binary sites, on cpu>
+    Args:
+        function: a torch.nn.Module or a function that maps float32 [B, D], or one-hot [B, D, K] for
+            categorical sites, to energies [B], float32 or float64, in nats. Its gradient comes from
+            autograd. A module keeps its mode, train or eval. If it is a module's method or a
+            functools.partial of one, ig.train trains the module.
+        sites: the number of sites D, at least 1.
+        categories: the number of values K of categorical or ordered sites, 2 to 256.
+        states: binary (the default), categorical (the default with categories), ordered, continuous
+            or permutation.
+        name: its name in errors and summaries; by default the callable's own name.
+        device: the device of the chains, cpu, cuda or cuda:N; by default that of the module's
+            parameters, else the CPU.
+
+    Returns:
+        the target, whose attribute `callable` is the function.
+
+    Raises:
+        Error: if the function cannot be called, or a number or name is not allowed. What the
+            callable returns is checked when it is called: its shape [B], its type, and that its
+            first values are finite.
+
+    Example:
+        >>> import torch, isinglass as ig
+        >>> field = torch.tensor([0.5, -1.0, 2.0])
+        >>> target = ig.energy(lambda x: x @ field, sites=3, name="field")
+        >>> target
+        <isinglass.Target field: 3 binary sites, on cpu>
+        >>> target.energy(torch.tensor([[1, 0, 1]], dtype=torch.uint8))
+        tensor([2.5000])
     """
     if not callable(function):
         raise _isinglass.Error(f"the energy is {function!r}; a callable is needed")
@@ -74,12 +93,14 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, ca
 
 @contextlib.contextmanager
 def _buffers_as_they_were(module):
-    """Restores a module's buffers on exit. Modules such as normalisation layers write or replace them at every call."""
+    """Restores a module's buffers on exit. Modules such as normalisation layers write or replace
+    them at every call."""
     if not isinstance(module, torch.nn.Module):
         yield
         return
     before = [(part, name, buffer, buffer.detach().clone()) for part in module.modules()
-              for name, buffer in part._buffers.items() if buffer is not None and not buffer.is_inference()]
+              for name, buffer in part._buffers.items() if buffer is not None and
+              not buffer.is_inference()]
     try:
         yield
     finally:
@@ -92,50 +113,91 @@ def _buffers_as_they_were(module):
 
 
 def energies_twice(function, x):
-    """Returns the energies of the states x from two calls, float64 [2, N]; None if they cannot be computed. A compiled
-    function is called uncompiled, so that nothing is compiled for these states."""
-    function = getattr(function, "_torchdynamo_orig_callable", getattr(function, "_orig_mod", function))
+    """Returns the energies of the states x from two calls, float64 [2, N]; None if they cannot be
+    computed. A compiled function is called uncompiled, so that nothing is compiled for these
+    states."""
+    function = getattr(function, "_torchdynamo_orig_callable",
+                       getattr(function, "_orig_mod", function))
     holder = getattr(function, "__self__", function)
-    with torch.random.fork_rng([x.device] if x.is_cuda else []), torch.no_grad(), _buffers_as_they_were(holder):
+    with torch.random.fork_rng([x.device] if x.is_cuda
+                               else []), torch.no_grad(), _buffers_as_they_were(holder):
         try:
-            return torch.stack([function(x.clone()).detach().double().reshape(len(x)) for _ in range(2)])
+            return torch.stack([function(x.clone()).detach().double().reshape(len(x))
+                                for _ in range(2)])
         except Exception:  # the module need not support this; sampling reports the reason
             return None
 
 
 def load(model, weights, *, continuous=False, device="cpu", **options):
     file = os.fspath(weights)
-    return _isinglass.load(model, {}, {"weights": file, **texts_of(options)}, continuous, str(device))
+    return _isinglass.load(model, {}, {"weights": file, **texts_of(options)}, continuous,
+                           str(device))
 
 
 load.__signature__ = inspect.Signature(
     [inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str"),
-     inspect.Parameter("weights", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | os.PathLike"),
-     inspect.Parameter("continuous", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
-     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu", annotation="str | torch.device"),
+     inspect.Parameter("weights", inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                       annotation="str | os.PathLike"),
+     inspect.Parameter("continuous", inspect.Parameter.KEYWORD_ONLY, default=False,
+                       annotation="bool"),
+     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu",
+                       annotation="str | torch.device"),
      *parameters("target", _LEFT_OUT)], return_annotation="Target")
 load.__doc__ = f"""Loads a model of the registry with the parameters of a file.
 
+The file may also be one of a wrapped module, or a checkpoint that holds one state dict beside other
+things.
+
+Args:
     model: the model's name; isinglass.models lists them.
     weights: the file (.pt), as training and torch.save write it. The file of a `script` model is a
         program that is executed: load only files that you trust.
-    continuous: the states of an mlp or script are continuous, which its file does not determine.
+    continuous: True if the states of an mlp or script are continuous, which its file does not
+        determine.
     device: cpu, cuda or cuda:N.
 {options_text("target", _LEFT_OUT)}
+
+Returns:
+    the target, on the device.
+
+Raises:
+    Error: if the model is unknown, the file cannot be read, or a tensor is missing, superfluous,
+        misshapen or not finite.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> torch.save({{"theta": torch.zeros(10)}}, "theta.pt")
+    >>> ig.load("bernoulli", "theta.pt")
+    <isinglass.Target bernoulli: 10 binary sites, on cpu>
 """
 
 
-def instance(text: str, *, images: "torch.Tensor | None" = None, labels: "torch.Tensor | None" = None,
+def instance(text: str, *, images: "torch.Tensor | None" = None,
+             labels: "torch.Tensor | None" = None,
              device: "str | torch.device" = "cpu") -> _isinglass.Target:
     return _isinglass.instance(text, images, labels, str(device))
 
 
-instance.__doc__ = f"""Makes a standard target of the papers by name, without a file: NAME or NAME:KEY=X,KEY=X.
+instance.__doc__ = f"""\
+Makes a standard target of the papers by name, without a file: NAME or NAME:KEY=X,KEY=X.
 
+Known: {TABLES['instances']}.
+
+Args:
     text: the name and its numbers, such as "ising-grid:side=50,coupling=0.43". All take seed=.
-    images, labels: for instances that are made from images: real numbers from 0 to 1 [N, D], and
-        their classes, int64 [N].
+    images: real numbers from 0 to 1 [N, D], for instances that are made from images.
+    labels: the classes of the images, int64 [N].
     device: cpu, cuda or cuda:N.
 
-    Known: {TABLES['instances']}.
+Returns:
+    the target, on the device.
+
+Raises:
+    Error: if the name or a key is unknown, a number is not allowed, or images or labels are needed
+        and not given.
+
+Example:
+    >>> import isinglass as ig
+    >>> ig.instance("ising-grid:side=4,coupling=0.3")
+    <isinglass.Target ising: 16 binary sites, on cpu>
 """

@@ -1,8 +1,25 @@
-"""Makes every model of the registry from tensors: ising(edges=…, coupling=…, field=…).
+"""Makes the models of the registry from tensors, a function per model: ising(edges=…, coupling=…,
+field=…).
 
-There is a function per model. Tensors are checked like those of parameter files. float64 stays float64 except in
-networks, which compute in float32. The target is on the tensors' device. Neural networks take a state dict; Bayesian
-networks and TorchScript models take a file.
+Tensors are checked like those of parameter files. float64 stays float64 except in networks, which
+compute in float32. The target is on the tensors' device. Neural networks take a state dict;
+Bayesian networks and TorchScript models take a file.
+
+B is the number of states, D the number of sites, K the number of values of a site, and E the number
+of edges. Energies are in nats.
+
+Raises:
+    Error: if an argument is missing, or a tensor has another shape or type or holds a number that
+        is not allowed.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> edges = torch.tensor([[0, 1], [1, 2], [2, 0]])
+    >>> ring = ig.models.ising(edges=edges, coupling=torch.full((3,), 0.5), field=torch.zeros(3))
+    >>> ring.energy(torch.tensor([[0, 0, 0], [0, 0, 1]], dtype=torch.uint8)).tolist()
+    [-1.5, 0.5]
+    >>> ig.models.gaussian(mean=torch.zeros(2), precision=torch.eye(2))
+    <isinglass.Target gaussian: 2 continuous sites, on cpu>
 """
 import inspect
 import os
@@ -19,11 +36,39 @@ _FILES = ("bayesnet", "script")
 # These are options that a model's tensors do not determine, in addition to `sites` of the models
 # whose description asks for it.
 _MORE = {"maxcut": ["sites"], "mis": ["sites", "penalty"], "maxclique": ["sites", "penalty"],
-         "mlp": ["categories", "class_"], "resnet": ["image"], "script": ["sites", "categories", "class_"]}
+         "mlp": ["categories", "class_"], "resnet": ["image"],
+         "script": ["sites", "categories", "class_"]}
+
+# The meaning of every tensor, by model or for all models; its shape comes from the registry.
+_MEANINGS = {
+    "bernoulli": {"theta": "the energy of the value 1 of every site"},
+    "categorical": {"theta": "the energy of every value of every site"},
+    "ising": {"coupling": "the couplings J of the edges", "field": "the fields h"},
+    "potts": {"coupling": "the couplings J of the edges", "field": "the fields theta"},
+    "rbm": {"W": "the weights of H hidden units", "b_v": "the biases of the visible units",
+            "b_h": "the biases of the hidden units"},
+    "fhmm": {"y": "the observations at L times",
+             "W": "what each of n values of each of M chains adds to the mean",
+             "b": "the offset of the mean",
+             "sigma": "the standard deviation of the observations, above 0",
+             "p_init": "the probability that a chain starts at the value 0, inside (0, 1)",
+             "p_stay": "the probability that a chain keeps its value from one time to the "
+                       "next, inside (0, 1)"},
+    "logistic": {"X": "the inputs of M observations", "y": "the outcomes, 0 or 1"},
+    "lattice-gaussian": {"mean": "the mean b"},
+    "quartic-mixture": {"centers": "the centres b_c of C components", "scale": "the widths s",
+                        "rotation": "the rotation R"},
+    "parity": {"u": "the energy of an odd sum"},
+    "permutation": {"w": "the energy w_{i,j} of rho(i) = j, for p elements"},
+    "gaussian-mixture": {"weights": "the weights of C components", "means": "their means",
+                         "precision": "their precisions"},
+    "": {"edges": "the pairs of sites that are joined, each once",
+         "weight": "the weights of the edges", "mean": "the mean", "precision": "the precision"}}
 
 
 def _tensor_names(model):
-    """Returns the first words of "edges int64 [E,2], coupling [E], field [D]"; none for networks and files."""
+    """Returns the first words of "edges int64 [E,2], coupling [E], field [D]"; none for networks
+    and files."""
     text = model["parameters"]
     if text.startswith("a graph"):
         return ["edges", "weight"]
@@ -34,7 +79,8 @@ def _tensor_names(model):
 
 
 def _options_of(model):
-    asked = [name for name in ("sites", "categories") if f"`{name}`" in model["parameters"].partition(";")[2]]
+    asked = [name for name in ("sites", "categories")
+             if f"`{name}`" in model["parameters"].partition(";")[2]]
     names = asked + [name for name in _MORE.get(model["name"], []) if name not in asked]
     found = {option["python"]: option for option in TABLES["target"]}
     return [found[name] for name in names]
@@ -49,7 +95,8 @@ def _signature_of(model, tensors, options):
     if model["name"] in _FILES:
         first = [_parameter("file", note="str | os.PathLike", kind=_FIRST)]
     elif not tensors:
-        first = [_parameter("state", note="Mapping[str, torch.Tensor] | torch.nn.Module", kind=_FIRST)]
+        first = [_parameter("state", note="Mapping[str, torch.Tensor] | torch.nn.Module",
+                            kind=_FIRST)]
     needed = [name for name in tensors if name != "weight"]
     own = [_parameter(name, note="torch.Tensor | float") for name in needed]
     own += [_parameter("weight", None, "torch.Tensor | None")] if "weight" in tensors else []
@@ -60,21 +107,48 @@ def _signature_of(model, tensors, options):
     return inspect.Signature(first + own, return_annotation="Target")
 
 
-def _doc_of(model, options):
+def _shapes(model):
+    """Returns what the registry says of each tensor: {"edges": "int64 [E,2]"}. A second form
+    follows a semicolon."""
+    if model["parameters"].startswith("a graph"):
+        return {"edges": "int64 [E,2]", "weight": "[E] (default: 1 each)"}
+    first, _, other = model["parameters"].partition("; ")
+    shapes = dict(part.split(" ", 1) for part in first.split(", "))
+    if other.startswith("categorical: "):
+        for part in other.removeprefix("categorical: ").split(", "):
+            name, shape = part.split(" ", 1)
+            shapes[name] += f", or {shape} of a categorical model"
+    return {name: shape.replace("[]", "a number") for name, shape in shapes.items()}
+
+
+def _doc_of(model, tensors, options):
     names = {option["name"]: option["python"] for option in TABLES["target"]}
-    parameters = re.sub(r"`([a-z-]+)`( [A-Z])?", lambda m: f"{names.get(m[1], m[1])}=", model["parameters"])
-    if parameters.startswith("a graph"):
-        parameters = "edges int64 [E,2], each once, in either direction; weight [E] (default: 1 each)"
-    lines = [f"U(x) = {spelled(model['energy'], names)}", "",
-             f"    states: {spelled(model['states'], names)}", f"    parameters: {parameters}"]
+    states = re.sub(r" \(`\w+`\)", "", model["states"])
+    lines = [f"U(x) = {spelled(model['energy'], names)}", "", f"States: {states}.", "", "Args:"]
+    file = spelled(model["parameters"].partition("; and")[0], names)
+    if model["name"] in _FILES:
+        lines.append(f"    file: {file}")
+    elif not tensors:
+        lines.append(f"    state: the state dict, or the module that has it: {file}")
+    shapes = _shapes(model) if tensors else {}
+    own_meanings = _MEANINGS.get(model["name"], {})
+    for name in tensors:
+        meaning = own_meanings.get(name) or _MEANINGS[""][name]
+        lines.append(f"    {name}: {meaning}, {shapes[name]}")
     lines += [f"    {option['python']}: {described(option, names)}" for option in options]
+    if model["any_continuous"]:
+        lines.append("    continuous: True if the states are continuous (default False)")
+    own = "the CPU" if model["name"] in _FILES else "the tensors' own"
+    lines += [f"    device: cpu, cuda or cuda:N (default: {own})", "", "Returns:",
+              "    the target, on the device."]
     return "\n".join(lines) + "\n"
 
 
 def _tensor(value):
     """Returns a tensor as it is, and Python numbers, which have 64 bits, as float64."""
     tensor = torch.as_tensor(value)
-    known = isinstance(value, torch.Tensor) or hasattr(value, "dtype") or not tensor.is_floating_point()
+    known = (isinstance(value, torch.Tensor) or hasattr(value, "dtype") or
+             not tensor.is_floating_point())
     return tensor if known else torch.as_tensor(value, dtype=torch.float64)
 
 
@@ -97,19 +171,26 @@ def _function_of(model):
         if "file" in said:
             values["weights"] = os.fspath(said.pop("file"))
         values.update({key: value for key, value in said.items() if value is not None})
-        return _isinglass.load(name, given, texts_of(values), continuous, None if device is None else str(device))
+        return _isinglass.load(name, given, texts_of(values), continuous,
+                               None if device is None else str(device))
 
     make.__name__ = make.__qualname__ = name.replace("-", "_")
     make.__module__ = __name__
     make.__signature__ = signature
-    make.__doc__ = _doc_of(model, options)
+    make.__doc__ = _doc_of(model, tensors, options)
     return make
 
 
 def product(factors: "Sequence[Target]") -> _isinglass.Target:  # noqa: F821
-    """Makes the product of continuous targets: U(x) = Σ_f U_f(x), with the gradient of the sum.
+    """U(x) = sum_f U_f(x)
 
-    factors: targets with equally many sites.
+    The product of the factors' distributions, with the sum of their gradients. States: continuous.
+
+    Args:
+        factors: continuous targets with equally many sites.
+
+    Returns:
+        the target, on the device of the first factor.
     """
     return _isinglass.product(list(factors))
 

@@ -10,42 +10,151 @@ __all__: list[str]
 
 def product(factors: Sequence[Target]) -> Target: ...
 
-def bernoulli(*, theta: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def bernoulli(
+    *,
+    theta: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def categorical(*, theta: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def categorical(
+    *,
+    theta: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def ising(*, edges: torch.Tensor | float, coupling: torch.Tensor | float, field: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def ising(
+    *,
+    edges: torch.Tensor | float,
+    coupling: torch.Tensor | float,
+    field: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def potts(*, edges: torch.Tensor | float, coupling: torch.Tensor | float, field: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def potts(
+    *,
+    edges: torch.Tensor | float,
+    coupling: torch.Tensor | float,
+    field: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def rbm(*, W: torch.Tensor | float, b_v: torch.Tensor | float, b_h: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def rbm(
+    *,
+    W: torch.Tensor | float,
+    b_v: torch.Tensor | float,
+    b_h: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def fhmm(*, y: torch.Tensor | float, W: torch.Tensor | float, b: torch.Tensor | float, sigma: torch.Tensor | float, p_init: torch.Tensor | float, p_stay: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def fhmm(
+    *,
+    y: torch.Tensor | float,
+    W: torch.Tensor | float,
+    b: torch.Tensor | float,
+    sigma: torch.Tensor | float,
+    p_init: torch.Tensor | float,
+    p_stay: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def logistic(*, X: torch.Tensor | float, y: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def logistic(
+    *,
+    X: torch.Tensor | float,
+    y: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def lattice_gaussian(*, precision: torch.Tensor | float, mean: torch.Tensor | float, categories: int | None = None, device: str | torch.device | None = None) -> Target: ...
+def lattice_gaussian(
+    *,
+    precision: torch.Tensor | float,
+    mean: torch.Tensor | float,
+    categories: int | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def quartic_mixture(*, centers: torch.Tensor | float, scale: torch.Tensor | float, rotation: torch.Tensor | float, categories: int | None = None, device: str | torch.device | None = None) -> Target: ...
+def quartic_mixture(
+    *,
+    centers: torch.Tensor | float,
+    scale: torch.Tensor | float,
+    rotation: torch.Tensor | float,
+    categories: int | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
 def bayesnet(file: str | os.PathLike[str], *, device: str | torch.device | None = None) -> Target: ...
 
-def parity(*, u: torch.Tensor | float, sites: int | None = None, device: str | torch.device | None = None) -> Target: ...
+def parity(
+    *,
+    u: torch.Tensor | float,
+    sites: int | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
 def permutation(*, w: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
 
-def mlp(state: Mapping[str, torch.Tensor] | torch.nn.Module, *, categories: int | None = None, class_: int | None = None, continuous: bool = False, device: str | torch.device | None = None) -> Target: ...
+def mlp(
+    state: Mapping[str, torch.Tensor] | torch.nn.Module,
+    *,
+    categories: int | None = None,
+    class_: int | None = None,
+    continuous: bool = False,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def resnet(state: Mapping[str, torch.Tensor] | torch.nn.Module, *, image: str | None = None, device: str | torch.device | None = None) -> Target: ...
+def resnet(
+    state: Mapping[str, torch.Tensor] | torch.nn.Module,
+    *,
+    image: str | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def maxcut(*, edges: torch.Tensor | float, weight: torch.Tensor | None = None, sites: int | None = None, device: str | torch.device | None = None) -> Target: ...
+def maxcut(
+    *,
+    edges: torch.Tensor | float,
+    weight: torch.Tensor | None = None,
+    sites: int | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def mis(*, edges: torch.Tensor | float, weight: torch.Tensor | None = None, sites: int | None = None, penalty: float | None = None, device: str | torch.device | None = None) -> Target: ...
+def mis(
+    *,
+    edges: torch.Tensor | float,
+    weight: torch.Tensor | None = None,
+    sites: int | None = None,
+    penalty: float | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def maxclique(*, edges: torch.Tensor | float, weight: torch.Tensor | None = None, sites: int | None = None, penalty: float | None = None, device: str | torch.device | None = None) -> Target: ...
+def maxclique(
+    *,
+    edges: torch.Tensor | float,
+    weight: torch.Tensor | None = None,
+    sites: int | None = None,
+    penalty: float | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def gaussian(*, mean: torch.Tensor | float, precision: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def gaussian(
+    *,
+    mean: torch.Tensor | float,
+    precision: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def gaussian_mixture(*, weights: torch.Tensor | float, means: torch.Tensor | float, precision: torch.Tensor | float, device: str | torch.device | None = None) -> Target: ...
+def gaussian_mixture(
+    *,
+    weights: torch.Tensor | float,
+    means: torch.Tensor | float,
+    precision: torch.Tensor | float,
+    device: str | torch.device | None = None,
+) -> Target: ...
 
-def script(file: str | os.PathLike[str], *, sites: int | None = None, categories: int | None = None, class_: int | None = None, continuous: bool = False, device: str | torch.device | None = None) -> Target: ...
+def script(
+    file: str | os.PathLike[str],
+    *,
+    sites: int | None = None,
+    categories: int | None = None,
+    class_: int | None = None,
+    continuous: bool = False,
+    device: str | torch.device | None = None,
+) -> Target: ...

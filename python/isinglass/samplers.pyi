@@ -3,9 +3,38 @@ from . import Sampler
 
 __all__: list[str]
 
-def sampler(name: str, *, seed: int = 0, radius: float | None = None, tau: float | None = None, step_size: float | None = None, block: float | None = None, sigma: float | None = None, alpha: float | None = None, leapfrog: float | None = None, pull: float | None = None, group: float | None = None, mass: float | None = None, damping: float | None = None, always_accept: bool | None = None, elastic_energy: bool | None = None, adapt: bool | None = None, target_acceptance: float | None = None, unadjusted: bool | None = None, monotonic: bool | None = None, balancing: str | None = None, scan: str | None = None) -> Sampler: ...
+def sampler(
+    name: str,
+    *,
+    seed: int = 0,
+    radius: float | None = None,
+    tau: float | None = None,
+    step_size: float | None = None,
+    block: float | None = None,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    leapfrog: float | None = None,
+    pull: float | None = None,
+    group: float | None = None,
+    mass: float | None = None,
+    damping: float | None = None,
+    always_accept: bool | None = None,
+    elastic_energy: bool | None = None,
+    adapt: bool | None = None,
+    target_acceptance: float | None = None,
+    unadjusted: bool | None = None,
+    monotonic: bool | None = None,
+    balancing: str | None = None,
+    scan: str | None = None,
+) -> Sampler: ...
 
-def rwm(*, radius: float = 1.0, adapt: bool = False, target_acceptance: float = 0.234, seed: int = 0) -> Sampler: ...
+def rwm(
+    *,
+    radius: float = 1.0,
+    adapt: bool = False,
+    target_acceptance: float = 0.234,
+    seed: int = 0,
+) -> Sampler: ...
 
 def gibbs(*, scan: str = 'random', seed: int = 0) -> Sampler: ...
 
@@ -15,31 +44,102 @@ def hamming_ball(*, radius: float = 1.0, block: float = 10.0, seed: int = 0) -> 
 
 def lb(*, balancing: str = 'sqrt', seed: int = 0) -> Sampler: ...
 
-def pas(*, radius: float = 5.0, balancing: str = 'sqrt', adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def pas(
+    *,
+    radius: float = 5.0,
+    balancing: str = 'sqrt',
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
-def gwg(*, radius: float = 1.0, balancing: str = 'sqrt', adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def gwg(
+    *,
+    radius: float = 1.0,
+    balancing: str = 'sqrt',
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
-def pafs(*, radius: float = 5.0, balancing: str = 'sqrt', adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def pafs(
+    *,
+    radius: float = 5.0,
+    balancing: str = 'sqrt',
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
-def nb(*, radius: float = 5.0, balancing: str = 'sqrt', adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def nb(
+    *,
+    radius: float = 5.0,
+    balancing: str = 'sqrt',
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
-def lbj(*, tau: float = 1.0, balancing: str = 'sqrt', adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def lbj(
+    *,
+    tau: float = 1.0,
+    balancing: str = 'sqrt',
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
-def lbjf(*, tau: float = 1.0, balancing: str = 'sqrt', adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def lbjf(
+    *,
+    tau: float = 1.0,
+    balancing: str = 'sqrt',
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
-def lbjb(*, tau: float = 1.0, balancing: str = 'sqrt', adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def lbjb(
+    *,
+    tau: float = 1.0,
+    balancing: str = 'sqrt',
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
-def dlp(*, step_size: float = 0.2, unadjusted: bool = False, adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def dlp(
+    *,
+    step_size: float = 0.2,
+    unadjusted: bool = False,
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
 def ab_1st(*, sigma: float | None = None, alpha: float | None = None, seed: int = 0) -> Sampler: ...
 
-def ab_shift(*, sigma: float | None = None, alpha: float | None = None, seed: int = 0) -> Sampler: ...
+def ab_shift(
+    *,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    seed: int = 0,
+) -> Sampler: ...
 
 def ab_max(*, sigma: float | None = None, alpha: float | None = None, seed: int = 0) -> Sampler: ...
 
-def ab_trace(*, sigma: float | None = None, alpha: float | None = None, seed: int = 0) -> Sampler: ...
+def ab_trace(
+    *,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    seed: int = 0,
+) -> Sampler: ...
 
-def ab_variance(*, sigma: float | None = None, alpha: float | None = None, seed: int = 0) -> Sampler: ...
+def ab_variance(
+    *,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    seed: int = 0,
+) -> Sampler: ...
 
 def lsb_1(*, seed: int = 0) -> Sampler: ...
 
@@ -49,12 +149,57 @@ def flsb_1(*, seed: int = 0) -> Sampler: ...
 
 def flsb_2(*, monotonic: bool = False, seed: int = 0) -> Sampler: ...
 
-def ula(*, step_size: float = 0.1, mass: float = 1.0, damping: float = 0.0, seed: int = 0) -> Sampler: ...
+def ula(
+    *,
+    step_size: float = 0.1,
+    mass: float = 1.0,
+    damping: float = 0.0,
+    seed: int = 0,
+) -> Sampler: ...
 
-def mala(*, step_size: float = 0.1, mass: float = 1.0, damping: float = 0.0, always_accept: bool = False, adapt: bool = False, target_acceptance: float = 0.574, seed: int = 0) -> Sampler: ...
+def mala(
+    *,
+    step_size: float = 0.1,
+    mass: float = 1.0,
+    damping: float = 0.0,
+    always_accept: bool = False,
+    adapt: bool = False,
+    target_acceptance: float = 0.574,
+    seed: int = 0,
+) -> Sampler: ...
 
-def uhmc(*, step_size: float = 0.1, mass: float = 1.0, damping: float = 0.0, leapfrog: float = 8.0, seed: int = 0) -> Sampler: ...
+def uhmc(
+    *,
+    step_size: float = 0.1,
+    mass: float = 1.0,
+    damping: float = 0.0,
+    leapfrog: float = 8.0,
+    seed: int = 0,
+) -> Sampler: ...
 
-def hmc(*, step_size: float = 0.1, mass: float = 1.0, damping: float = 0.0, leapfrog: float = 8.0, always_accept: bool = False, adapt: bool = False, target_acceptance: float = 0.651, seed: int = 0) -> Sampler: ...
+def hmc(
+    *,
+    step_size: float = 0.1,
+    mass: float = 1.0,
+    damping: float = 0.0,
+    leapfrog: float = 8.0,
+    always_accept: bool = False,
+    adapt: bool = False,
+    target_acceptance: float = 0.651,
+    seed: int = 0,
+) -> Sampler: ...
 
-def fhl(*, step_size: float = 0.1, mass: float = 1.0, damping: float = 0.0, leapfrog: float = 8.0, always_accept: bool = False, adapt: bool = False, target_acceptance: float = 0.651, pull: float = 1.0, group: float = 4.0, elastic_energy: bool = False, seed: int = 0) -> Sampler: ...
+def fhl(
+    *,
+    step_size: float = 0.1,
+    mass: float = 1.0,
+    damping: float = 0.0,
+    leapfrog: float = 8.0,
+    always_accept: bool = False,
+    adapt: bool = False,
+    target_acceptance: float = 0.651,
+    pull: float = 1.0,
+    group: float = 4.0,
+    elastic_energy: bool = False,
+    seed: int = 0,
+) -> Sampler: ...

@@ -12,8 +12,8 @@ of patches that have been extracted before.
 import torch
 from torch.nn import functional
 
-SHAPES = [(100, 64, 7, 1), (100, 64, 14, 1), (100, 64, 28, 2), (100, 64, 14, 2), (200, 64, 7, 1), (160, 64, 7, 1),
-          (100, 1, 28, 1)]
+SHAPES = [(100, 64, 7, 1), (100, 64, 14, 1), (100, 64, 28, 2), (100, 64, 14, 2), (200, 64, 7, 1),
+          (160, 64, 7, 1), (100, 1, 28, 1)]
 CALLS = 30
 
 
@@ -51,18 +51,22 @@ def measure(images, channels, side, stride):
     w = torch.randn(64, channels, 3, 3, device="cuda") / (9 * channels)**.5
     exact = functional.conv2d(x.double(), w.double(), None, stride, 1)
     (high, low), (w_high, w_low) = halves(last(x)), halves(last(w))
-    pairs = {"nchw": (x, w, False), "nhwc": (last(x), last(w), False), "tf32": (last(x), last(w), True),
-             "3xtf32": (last(torch.cat([high, low, high], 1)), last(torch.cat([w_high, w_high, w_low], 1)), True)}
+    pairs = {"nchw": (x, w, False), "nhwc": (last(x), last(w), False),
+             "tf32": (last(x), last(w), True),
+             "3xtf32": (last(torch.cat([high, low, high], 1)),
+                        last(torch.cat([w_high, w_high, w_low], 1)), True)}
     for name, (a, b, tf32) in pairs.items():
         for benchmark in (False, True):
             torch.backends.cudnn.allow_tf32, torch.backends.cudnn.benchmark = tf32, benchmark
             time = microseconds(lambda a=a, b=b: functional.conv2d(a, b, None, stride, 1))
-            error = (functional.conv2d(a, b, None, stride, 1).double() - exact).norm() / exact.norm()
+            error = ((functional.conv2d(a, b, None, stride, 1).double() - exact).norm() /
+                     exact.norm())
             yield f"{name}{'-bench' if benchmark else ''} {time:.1f} ({error:.1e})"
     torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = False
     a, b = last(x).bfloat16(), last(w).bfloat16()
     yield f"bf16 {microseconds(lambda: functional.conv2d(a, b, None, stride, 1)):.1f}"
-    rows = functional.unfold(x, 3, padding=1, stride=stride).transpose(1, 2).flatten(0, 1).contiguous()
+    rows = functional.unfold(x, 3, padding=1,
+                             stride=stride).transpose(1, 2).flatten(0, 1).contiguous()
     columns = w.flatten(1).t().contiguous()
     yield f"sgemm {microseconds(lambda: rows @ columns):.1f}"
 

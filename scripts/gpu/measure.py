@@ -1,7 +1,8 @@
 """Measures the steps whose times are predicted (docs/results/gpu-predictions.md), on the present
 device.
 
-Usage: measure.py ISINGLASS OUT [--device DEVICE] [--name NAME] [--chains N] [--steps N] [--only STEP…]
+Usage: measure.py ISINGLASS OUT [--device DEVICE] [--name NAME] [--chains N] [--steps N]
+           [--only STEP…]
 
 Runs the commands of steps.tsv, prints each step's seconds next to the predicted ones (from
 predictions.json, for the device whose name is part of NAME), and writes OUT: {"device": NAME,
@@ -37,12 +38,15 @@ def run(program, arguments, device):
     with tempfile.TemporaryDirectory() as folder:
         sampling = arguments[0] == "sample"
         rest = ["--no-samples", "--thin", "10"] if sampling else []
-        done = subprocess.run([program, *arguments, *rest, "--device", device, "--quiet", "--out", folder, "--overwrite"],
+        done = subprocess.run([program, *arguments, *rest, "--device", device, "--quiet", "--out",
+                               folder, "--overwrite"],
                               capture_output=True, text=True)
         if done.returncode != 0:
-            print(f"isinglass: error: {' '.join(arguments)}: {done.stderr.strip()}", file=sys.stderr)
+            print(f"isinglass: error: {' '.join(arguments)}: {done.stderr.strip()}",
+                  file=sys.stderr)
             return None
-        result = json.loads(Path(folder, "summary.json" if sampling else "bench.json").read_text(encoding="utf-8"))
+        result = json.loads(
+            Path(folder, "summary.json" if sampling else "bench.json").read_text(encoding="utf-8"))
     if sampling:
         return result["seconds"] / result["steps_done"]
     return result["stages"][0]["milliseconds"]["median"] / 1e3
@@ -56,7 +60,8 @@ def predicted(name):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("out", type=Path)
     parser.add_argument("--device", default="cuda")
@@ -71,16 +76,20 @@ def main():
     for name, command in listed().items():
         if arguments.only and name not in arguments.only:
             continue
-        command = changed(changed(command, "--chains", arguments.chains), "--steps", arguments.steps)
+        command = changed(changed(command, "--chains", arguments.chains), "--steps",
+                          arguments.steps)
         measured = run(arguments.program, command, arguments.device)
         if measured is None:
             failed.append(name)
             continue
         seconds[name] = measured
-        beside = f"{expected[name]:.3e} s\t{seconds[name] / expected[name]:.2f}" if name in expected else "–\t–"
+        beside = (f"{expected[name]:.3e} s\t{seconds[name] / expected[name]:.2f}"
+                  if name in expected else "–\t–")
         print(f"{name}\t{seconds[name]:.3e} s\t{beside}", flush=True)
-    version = subprocess.run([arguments.program, "--version"], capture_output=True, text=True, check=True).stdout
-    result = {"device": device, "revision": version.split("(")[-1].strip(" )\n"), "seconds": seconds}
+    version = subprocess.run([arguments.program, "--version"], capture_output=True, text=True,
+                             check=True).stdout
+    result = {"device": device, "revision": version.split("(")[-1].strip(" )\n"),
+              "seconds": seconds}
     arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if failed:
         sys.exit(f"isinglass: error: not measured: {', '.join(failed)}")

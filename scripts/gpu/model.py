@@ -1,7 +1,8 @@
 """Predicts the time of a step on GPUs that are not available, from the counts of the interpreter
 (gpu_counters).
 
-Usage: model.py COUNTERS --binary LIBRARY [--cubins FOLDER] [--measured FILE…] --page FILE --predictions FILE
+Usage: model.py COUNTERS --binary LIBRARY [--cubins FOLDER] [--measured FILE…] --page FILE
+           --predictions FILE
 
 Writes the page (docs/results/gpu-predictions.md) and the predictions: {"seconds": {device: {step:
 seconds}}, "launches": {kernel: [threads, shared memory]}}.
@@ -50,7 +51,8 @@ def accesses(warps):
 
 def latency(warp, d):
     """Returns the seconds from a warp's first instruction to its last."""
-    cycles = ((warp["loads"] + warp["atomics"]) * d["global"] + warp["shared"] * d["shared"]) / d["in_flight"]
+    cycles = (((warp["loads"] + warp["atomics"]) * d["global"] + warp["shared"] * d["shared"]) /
+              d["in_flight"])
     cycles += warp["bank_conflicts"] + warp["philox"] * d["philox"]
     cycles += warp["operations"] * d["operation"] + warp["barriers"] * d["barrier"]
     return cycles / d["clock"]
@@ -61,11 +63,13 @@ def kernel_seconds(launch, d, registers_of):
     warps, clock = launch["warps"], d["clock"]
     blocks, threads = max(1, launch["blocks"]), launch["threads"]
     registers, own_shared = registers_of(launch["kernel"], d["capability"])
-    resident, _ = static.occupancy(d["capability"], threads, registers, own_shared + launch["shared_bytes"])
+    resident, _ = static.occupancy(d["capability"], threads, registers,
+                                   own_shared + launch["shared_bytes"])
     at_work = min(d["sms"], blocks)
     waves = -(-blocks // (d["sms"] * max(1, resident)))
     moved = launch["bytes_read"] + launch["bytes_written"]
-    instructions = (d["access_instructions"] * (accesses(warps) + warps["shared"]) + 2 * warps["operations"] +
+    instructions = (d["access_instructions"] * (accesses(warps) + warps["shared"]) +
+                    2 * warps["operations"] +
                     d["philox_instructions"] * warps["philox"])
     return {
         "memory": moved / (d["l2"] if moved <= d["l2_bytes"] else d["dram"]),
@@ -100,10 +104,12 @@ class Load:
         return rest
 
     def device(self, gap):
-        return self.kernels + max(self.products, self.library) + (self.launches + self.operators) * gap
+        return (self.kernels + max(self.products, self.library) +
+                (self.launches + self.operators) * gap)
 
     def by_calls(self, d):
-        return max(self.device(d["gap"]), self.launches * d["launch"] + self.operators * d["operator"])
+        return max(self.device(d["gap"]),
+                   self.launches * d["launch"] + self.operators * d["operator"])
 
     def in_graph(self, d):
         return min(self.device(d["graph_gap"]), self.by_calls(d))
@@ -116,7 +122,8 @@ def predict(w, data, d, registers_of):
 
     counted, all_of_it = w["capabilities"][d["capability"]], load(w)
     if "graph" in w:  # only a part of the step is captured
-        captured, times = load(next(x for x in data if x["name"] == w["graph"]["of"])), w["graph"]["times"]
+        captured, times = (load(next(x for x in data if x["name"] == w["graph"]["of"])),
+                           w["graph"]["times"])
         graph = times * captured.in_graph(d) + all_of_it.without(captured, times).by_calls(d)
     else:
         graph = all_of_it.in_graph(d)
@@ -125,7 +132,8 @@ def predict(w, data, d, registers_of):
     if larger > 0:
         shares["products" if all_of_it.products > all_of_it.library else "library"] += larger
     shares["launches"] = (all_of_it.launches + all_of_it.operators) * d["graph_gap"]
-    return graph / counted["steps"], all_of_it.by_calls(d) / counted["steps"], shares.most_common(1)[0][0]
+    return (graph / counted["steps"], all_of_it.by_calls(d) / counted["steps"],
+            shares.most_common(1)[0][0])
 
 
 def time_text(seconds):
@@ -144,25 +152,34 @@ def count_text(value):
 
 INTRODUCTION = """# Predicted times on GPUs
 
-**Nothing on this page but the columns “measured” and “published” was timed on a GPU.** `scripts/gpu-predict.sh` wrote
-it on a machine without one: the program's own steps run on a GPU that is played, their kernels under an interpreter
-that counts ([how](../howto/gpu.md#what-is-checked-without-one)), and a model turns the counts into times. The
-model, in [scripts/gpu/model.py](../../scripts/gpu/model.py), is a roofline with launch latency; the devices' numbers and
-their sources are in [scripts/gpu/devices.toml](../../scripts/gpu/devices.toml). What it leaves out makes times longer:
-arithmetic other than random numbers and products, exponentials in float64 among it; caches that miss; libraries
+**Nothing on this page but the columns “measured” and “published” was timed on a GPU.** \
+`scripts/gpu-predict.sh` wrote
+it on a machine without one: the program's own steps run on a GPU that is played, \
+their kernels under an interpreter
+that counts ([how](../howto/gpu.md#what-is-checked-without-one)), \
+and a model turns the counts into times. The
+model, in [scripts/gpu/model.py](../../scripts/gpu/model.py), is a roofline with launch latency; \
+the devices' numbers and
+their sources are in [scripts/gpu/devices.toml](../../scripts/gpu/devices.toml). \
+What it leaves out makes times longer:
+arithmetic other than random numbers and products, exponentials in float64 among it; \
+caches that miss; libraries
 below their peak. `scripts/gpu-check.sh`, on a GPU, measures the same steps and puts them beside:
-[what they got wrong](gpu.md#predicted-and-measured) of an H100, on which most steps took several times as long.
+[what they got wrong](gpu.md#predicted-and-measured) of an H100, \
+on which most steps took several times as long.
 """
 
 
 def counters_section(data):
-    text = ("\n## Counters\n\nOf a step, of all chains, on a GPU of capability 9.0 (less shared memory makes other "
-            "launches where it says so). *Launches* are of this project's kernels, *library* LibTorch's; kernels that "
-            "take many steps a launch have a fraction. *Sectors* are 32 bytes of global memory of a warp's access; "
-            "*bytes* count a sector once a launch; *warp turns* are accesses of shared memory with the turns that they "
-            "wait for a bank; *calls* those of lanes.\n\n"
-            "| step | chains | launches | library | waits | load sectors | store sectors | bytes | warp turns | "
-            "Philox calls | barriers | atomics |\n| --- |" + " ---: |" * 11 + "\n")
+    text = ("\n## Counters\n\nOf a step, of all chains, on a GPU of capability 9.0 (less shared "
+            "memory makes other launches where it says so). *Launches* are of this project's "
+            "kernels, *library* LibTorch's; kernels that take many steps a launch have a fraction. "
+            "*Sectors* are 32 bytes of global memory of a warp's access; "
+            "*bytes* count a sector once a launch; *warp turns* are accesses of shared memory with "
+            "the turns that they wait for a bank; *calls* those of lanes.\n\n"
+            "| step | chains | launches | library | waits | load sectors | store sectors | "
+            "bytes | warp turns | Philox calls | barriers | atomics |\n| --- |" + " ---: |" * 11 +
+            "\n")
     for w in data:
         shown = []
         for capability in ("9.0", "7.5"):
@@ -178,7 +195,8 @@ def counters_section(data):
                 lambda x: x["warps"]["load_sectors"], lambda x: x["warps"]["store_sectors"],
                 lambda x: x["bytes_read"] + x["bytes_written"],
                 lambda x: x["warps"]["shared"] + x["warps"]["bank_conflicts"],
-                lambda x: x["philox_calls"], lambda x: x["barriers"], lambda x: x["warps"]["atomics"])]
+                lambda x: x["philox_calls"], lambda x: x["barriers"],
+                lambda x: x["warps"]["atomics"])]
             if row in shown:
                 continue
             name = w["what"] + ("" if capability == "9.0" else f", on {capability}")
@@ -188,9 +206,11 @@ def counters_section(data):
 
 
 def kernels_section(data):
-    text = ("\n## Kernels\n\nOf a step on an H100's limits: the share of this project's kernels' predicted time, and the "
-            "bound that sets it.\n\n| step | kernel | launches | blocks × threads | shared memory | "
-            "load sectors a warp access | bound | H100 |\n| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |\n")
+    text = ("\n## Kernels\n\nOf a step on an H100's limits: the share of this project's kernels' "
+            "predicted time, and the bound that sets it.\n\n"
+            "| step | kernel | launches | blocks × threads | shared memory | "
+            "load sectors a warp access | bound | H100 |\n"
+            "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |\n")
     devices, _ = read_devices()
     d = devices["H100"]
     for w in data:
@@ -204,9 +224,9 @@ def kernels_section(data):
             loads = sum(x["warps"]["loads"] for x in launches)
             sectors = sum(x["warps"]["load_sectors"] for x in launches)
             text += (f"| {w['name']} | `{kernel}` | {len(launches) / c['steps']:.3g} | "
-                     f"{launches[0]['blocks']:.0f} × {launches[0]['threads']} | {launches[0]['shared_bytes']} | "
-                     f"{sectors / loads if loads else 0:.3g} | {max(bounds[0], key=bounds[0].get)} | "
-                     f"{time_text(seconds)} |\n")
+                     f"{launches[0]['blocks']:.0f} × {launches[0]['threads']} | "
+                     f"{launches[0]['shared_bytes']} | {sectors / loads if loads else 0:.3g} | "
+                     f"{max(bounds[0], key=bounds[0].get)} | {time_text(seconds)} |\n")
     return text
 
 
@@ -218,24 +238,30 @@ def page(data, measured, registers_of, revision):
     text = INTRODUCTION + f"\nOf the kernels at revision {revision}."
     if missing:
         text += f" Not counted in this run: {', '.join(missing)}."
-    text += ("\n\n## Times of a step\n\nPredicted, with the step in a CUDA graph; in brackets, where it is "
-             "longer by a tenth, without (`--no-cuda-graph`); the bound is that of the H100.\n\n| step | chains | " +
-             " | ".join(devices) + " | bound | measured | published |\n| --- | ---: |" + " ---: |" * len(devices) +
+    text += ("\n\n## Times of a step\n\nPredicted, with the step in a CUDA graph; in "
+             "brackets, where it is longer by a tenth, without (`--no-cuda-graph`); the bound is "
+             "that of the H100.\n\n| step | chains | " +
+             " | ".join(devices) + " | bound | measured | published |\n| --- | ---: |" +
+             " ---: |" * len(devices) +
              " --- | --- | --- |\n")
     for w in data:
         cells, bounds = [], {}
         for device, d in devices.items():
             graph, plain, bounds[device] = predict(w, data, d, registers_of)
-            cells.append(time_text(graph) + (f" ({time_text(plain)})" if plain > 1.1 * graph else ""))
+            cells.append(time_text(graph) +
+                         (f" ({time_text(plain)})" if plain > 1.1 * graph else ""))
         seen = [f"{m['device']} at {m['revision'][:7]}: {time_text(m['seconds'][w['name']])}"
                 for m in measured if w["name"] in m["seconds"]]
-        said = [f"{p['device']}: " + (time_text(p["seconds"]) if "seconds" in p else f"{p['flips'] / 1e9:.0f} flips/ns") +
-                f" [^{i + 1}]" for i, p in enumerate(published) if p["workload"] == w["name"]]
+        said = [f"{p['device']}: " +
+                (time_text(p["seconds"]) if "seconds" in p
+                 else f"{p['flips'] / 1e9:.0f} flips/ns") + f" [^{i + 1}]"
+                for i, p in enumerate(published) if p["workload"] == w["name"]]
         text += (f"| {w['what']} | {w['chains']} | " + " | ".join(cells) +
                  f" | {bounds['H100']} | {', '.join(seen) or '–'} | {', '.join(said) or '–'} |\n")
     text += flips_section(data, devices, registers_of)
     names = {w["name"] for w in data}
-    text += "\n" + "".join(f"[^{i + 1}]: {p['source']}.\n" for i, p in enumerate(published) if p["workload"] in names)
+    text += ("\n" + "".join(f"[^{i + 1}]: {p['source']}.\n"
+                            for i, p in enumerate(published) if p["workload"] in names))
     return text + counters_section(data) + kernels_section(data)
 
 
@@ -246,7 +272,8 @@ def flips_section(data, devices, registers_of):
         if not w["name"].endswith("/chromatic"):
             continue
         side = int(w["name"].split("/")[0].split("-")[1])
-        rates = [f"{name} {w['chains'] * side * side / predict(w, data, d, registers_of)[0] / 1e9:.3g}"
+        sites = w["chains"] * side * side
+        rates = [f"{name} {sites / predict(w, data, d, registers_of)[0] / 1e9:.3g}"
                  for name, d in devices.items()]
         parts.append(f"{side}×{side} " + ", ".join(rates))
     return text + "; ".join(parts) + ".\n" if parts else ""
@@ -273,7 +300,8 @@ def registers_from(binaries):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("counters", type=Path)
     parser.add_argument("--binary", required=True, type=Path)
     parser.add_argument("--cubins", type=Path)
@@ -290,12 +318,14 @@ def main():
     registers_of = registers_from([arguments.binary, *cubins])
     seconds = {device: {w["name"]: predict(w, data, d, registers_of)[0] for w in data}
                for device, d in read_devices()[0].items()}
-    arguments.page.write_text(page(data, measured, registers_of, arguments.revision), encoding="utf-8")
+    arguments.page.write_text(page(data, measured, registers_of, arguments.revision),
+                              encoding="utf-8")
     launches = {}
     for w in data:
         for x in w["capabilities"]["9.0"]["launches"]:
             launches.setdefault(x["kernel"], (x["threads"], x["shared_bytes"]))
-    arguments.predictions.write_text(json.dumps({"seconds": seconds, "launches": launches}, indent=1) + "\n",
+    arguments.predictions.write_text(json.dumps({"seconds": seconds, "launches": launches},
+                                                indent=1) + "\n",
                                      encoding="utf-8")
 
 

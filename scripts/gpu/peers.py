@@ -1,7 +1,8 @@
 """Times the steps of the published programs for a ResNet EBM on a GPU, and plain calls of their
 network.
 
-Usage: peers.py --gwg CHECKOUT --pas CHECKOUT [--device DEVICE] [--batch N] [--reps N] [--full] [--json OUT]
+Usage: peers.py --gwg CHECKOUT --pas CHECKOUT [--device DEVICE] [--batch N] [--reps N] [--full]
+           [--json OUT]
 
 The checkouts are the public repositories wgrathwohl/GWG_release and
 ha0ransun/Path-Auxiliary-Sampler. The steps are made by their own code, as their scripts call it,
@@ -24,7 +25,8 @@ import numpy as np
 import torch
 import torch.types
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(description=__doc__,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--gwg", required=True)
 parser.add_argument("--pas", required=True)
 parser.add_argument("--device", default="cuda")
@@ -40,8 +42,9 @@ arguments = parser.parse_args()
 # the name.
 if not hasattr(torch.types, "Tuple"):
     torch.types.Tuple = tuple
-unneeded = ("igraph", "matplotlib", "matplotlib.pyplot", "scipy", "scipy.io", "sklearn", "sklearn.datasets",
-            "sklearn.utils", "torch_scatter", "torchvision", "torchvision.transforms", "tqdm")
+unneeded = ("igraph", "matplotlib", "matplotlib.pyplot", "scipy", "scipy.io", "sklearn",
+            "sklearn.datasets", "sklearn.utils", "torch_scatter", "torchvision",
+            "torchvision.transforms", "tqdm")
 missing = {name for name in unneeded if "." not in name and importlib.util.find_spec(name) is None}
 for name in unneeded:
     if name.partition(".")[0] in missing:
@@ -60,7 +63,8 @@ device, chains, sites = torch.device(arguments.device), arguments.batch, 784
 mean = (torch.rand(sites) * .3 + .01).to(device)
 model = pcd_ebm_ema.EBM(mlp.ResNetEBM(64), mean).to(device)
 start = torch.distributions.Bernoulli(probs=mean)
-gwg = samplers.DiffSampler(sites, 1, fixed_proposal=False, approx=True, multi_hop=False, temp=2.).to(device)
+gwg = samplers.DiffSampler(sites, 1, fixed_proposal=False, approx=True, multi_hop=False,
+                           temp=2.).to(device)
 pafs = multistep_sampler.MSPathCorrectSampler(5)
 bridge = gwg_ais.AISModel(model, start)
 states = {name: start.sample((chains,)) for name in ("plain", "gwg", "pafs", "ais")}
@@ -130,8 +134,10 @@ for turn in range(arguments.reps + 3):
         if turn >= 3:
             seconds[name].append(time.perf_counter() - begin)
 for name, all_seconds in seconds.items():
-    print(f"{name}\t{1e3 * statistics.median(all_seconds):.3f} ms\t{1e3 * min(all_seconds):.3f} to {1e3 * max(all_seconds):.3f}")
+    print(f"{name}\t{1e3 * statistics.median(all_seconds):.3f} ms\t{1e3 * min(all_seconds):.3f} to "
+          f"{1e3 * max(all_seconds):.3f}")
 if arguments.json:
     with open(arguments.json, "w", encoding="utf-8") as file:
         name = torch.cuda.get_device_name(0) if device.type == "cuda" else device.type
-        json.dump({"device": name, "torch": torch.__version__, "full": arguments.full, "batch": chains, "seconds": seconds}, file, indent=1)
+        json.dump({"device": name, "torch": torch.__version__, "full": arguments.full,
+                   "batch": chains, "seconds": seconds}, file, indent=1)

@@ -55,8 +55,8 @@ MULTIPROCESSORS = {
 
 # Matches arithmetic, comparisons and conversions of float64, and the first instructions of its
 # divisions and roots.
-FLOAT64 = re.compile(r"^(D(ADD|MUL|FMA|SETP|MNMX|SET)|MUFU\.\w*64H|F2F\.\w*\.?F64|I2F\.\w*\.?F64|F2I\.\w*\.?F64|"
-                     r"F2F\.F64|I2F\.F64|F2I\.F64)")
+FLOAT64 = re.compile(r"^(D(ADD|MUL|FMA|SETP|MNMX|SET)|MUFU\.\w*64H|F2F\.\w*\.?F64|I2F\.\w*\.?F64|"
+                     r"F2I\.\w*\.?F64|F2F\.F64|I2F\.F64|F2I\.F64)")
 WIDE_LOAD = re.compile(r"^LD[GSL]?\.\S*\b128\b")
 LOCAL = re.compile(r"^(LDL|STL)")
 INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*?);")
@@ -77,7 +77,8 @@ def die(message):
 
 def run(*command):
     if not shutil.which(command[0]):
-        print(f"isinglass: {command[0]} is missing: it is in the wheel nvidia-cuda-{command[0]}", file=sys.stderr)
+        print(f"isinglass: {command[0]} is missing: it is in the wheel nvidia-cuda-{command[0]}",
+              file=sys.stderr)
         sys.exit(77)
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -92,7 +93,8 @@ def short_names(mangled):
     names = {}
     for symbol, name in zip(mangled, plain.splitlines(), strict=True):
         name = re.sub(r"\(anonymous namespace\)::|^void |isinglass::|cuda::", "", name)
-        name = re.sub(r"\((?:\w|::)+\)(?=-?\d)", "", name)  # the type of an enumerator as an argument
+        # An enumerator that is an argument has its type before it.
+        name = re.sub(r"\((?:\w|::)+\)(?=-?\d)", "", name)
         names[symbol] = re.sub(r"\(.*", "", name)
     if len(set(names.values())) < len(names):  # with equal names one would hide the other
         die(f"kernels of one name: {sorted(names.values())}")
@@ -122,7 +124,8 @@ def launch_bounds(binary):
             symbol = match[1]
         elif match := re.match(r"\s*Attribute:\s*(\w+)", line):
             attribute = match[1]
-        elif attribute == "EIATTR_MAX_THREADS" and (match := re.match(r"\s*Value:((?:\s+0x[0-9a-f]+){3})", line)):
+        elif (attribute == "EIATTR_MAX_THREADS" and
+              (match := re.match(r"\s*Value:((?:\s+0x[0-9a-f]+){3})", line))):
             found[architecture, symbol] = math.prod(int(n, 16) for n in match[1].split())
     return found
 
@@ -150,7 +153,8 @@ def loops(instructions):
     """Returns the loops, as intervals of addresses that end with a backward branch."""
     found = []
     for address, name, rest in instructions:
-        if name.startswith(("BRA", "JMP")) and (target := TARGET.search(rest)) and int(target[1], 16) < address:
+        if (name.startswith(("BRA", "JMP")) and (target := TARGET.search(rest)) and
+                int(target[1], 16) < address):
             found.append((int(target[1], 16), address))
     return found
 
@@ -185,7 +189,8 @@ def code(binary):
             function = listing[architecture].setdefault(match[1], [])
         elif match := INSTRUCTION.match(line):
             function.append((int(match[1], 16), match[2], match[3]))
-    return {a: {short: code_facts(kernels[symbol]) for symbol, short in short_names(list(kernels)).items()}
+    return {a: {short: code_facts(kernels[symbol])
+                for symbol, short in short_names(list(kernels)).items()}
             for a, kernels in listing.items()}
 
 
@@ -231,9 +236,11 @@ def excesses(budget_of, architectures):
                     yield (f"{kernel}, {architecture}: {getattr(r, what)} "
                            f"{'registers' if what == 'registers' else 'bytes of stack'}, "
                            f"and its budget is {budget[what]} (kernels/budgets.toml)")
-            if r.bound is None and occupancy(architecture, budget["threads"], r.registers, 0)[0] == 0:
-                yield (f"{kernel}, {architecture}: a block of {budget['threads']} threads does not fit with "
-                       f"{r.registers} registers (threads in kernels/budgets.toml, or __launch_bounds__)")
+            if (r.bound is None and
+                    occupancy(architecture, budget["threads"], r.registers, 0)[0] == 0):
+                yield (f"{kernel}, {architecture}: a block of {budget['threads']} threads "
+                       f"does not fit with {r.registers} registers (threads in "
+                       "kernels/budgets.toml, or __launch_bounds__)")
 
 
 def read_launches(path):
@@ -244,20 +251,25 @@ def read_launches(path):
 PAGE = """# What the compiler makes of the kernels
 
 `scripts/gpu-static.sh` wrote this page, on a machine without a GPU, from the machine code: {title}.
-The budgets are [kernels/budgets.toml](../../kernels/budgets.toml)'s; a test fails where one is passed
+The budgets are [kernels/budgets.toml](../../kernels/budgets.toml)'s; \
+a test fails where one is passed
 ([using a GPU](../howto/gpu.md#what-is-checked-without-one)).
 
 - *registers*, *stack*: of a thread; the stack is local memory, spills among it: 0 bytes, no spill
 - *shared*: bytes of a block, of the kernel's own variables and of its launch in the first of the
   [predicted steps](gpu-predictions.md) that has it
-- *occupancy*: resident warps of a multiprocessor in hundredths of the most, at the *threads* and the shared memory
+- *occupancy*: resident warps of a multiprocessor in hundredths of the most, \
+at the *threads* and the shared memory
   of that launch; kernels of other samplers have none here
-- *128-bit loads*, *float64 in loops*, *local in loops*: instructions in the code; a loop is what a branch backwards
+- *128-bit loads*, *float64 in loops*, *local in loops*: instructions in the code; \
+a loop is what a branch backwards
   closes; nothing of 7.0, whose code nvdisasm of CUDA 13 does not read
-- **bold**: more than the default budget of {registers} registers and {stack} bytes of stack; the budgets have
+- **bold**: more than the default budget of {registers} registers and {stack} bytes of stack; \
+the budgets have
   exceptions, and clang's code for 7.0 takes more registers
 
-| kernel | capability | registers | stack | shared | threads | occupancy | instructions | 128-bit loads | float64 in loops | local in loops |
+| kernel | capability | registers | stack | shared | threads | occupancy | instructions | \
+128-bit loads | float64 in loops | local in loops |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
@@ -270,20 +282,23 @@ def page(arguments):
         facts = code(binary)
         for architecture, kernels in resources(binary).items():
             for kernel, r in kernels.items():
-                rows[kernel, architecture] = (r, facts.get(architecture, {}).get(kernel, dict.fromkeys(FACTS, "–")))
+                rows[kernel, architecture] = (
+                    r, facts.get(architecture, {}).get(kernel, dict.fromkeys(FACTS, "–")))
     text = PAGE.format(title=arguments.title, **default)
     for (kernel, architecture), (r, facts) in sorted(rows.items()):
         shape = launches.get(kernel.split("<")[0])
         threads, dynamic = shape or (None, 0)
-        share = f"{100 * occupancy(architecture, threads, r.registers, r.shared + dynamic)[1]:.0f}" if shape else "–"
+        share = (f"{100 * occupancy(architecture, threads, r.registers, r.shared + dynamic)[1]:.0f}"
+                 if shape else "–")
 
         def marked(what, value=r):
             number = getattr(value, what)
             return f"**{number}**" if number > default[what] else str(number)
 
-        text += (f"| `{kernel}` | {architecture} | {marked('registers')} | {marked('stack')} | {r.shared + dynamic} | "
-                 f"{threads or '–'} | {share} | {facts['instructions']} | {facts['wide_loads']} | "
-                 f"{facts['float64_in_loops']} | {facts['local_in_loops']} |\n")
+        text += (f"| `{kernel}` | {architecture} | {marked('registers')} | {marked('stack')} | "
+                 f"{r.shared + dynamic} | {threads or '–'} | {share} | {facts['instructions']} | "
+                 f"{facts['wide_loads']} | {facts['float64_in_loops']} | "
+                 f"{facts['local_in_loops']} |\n")
     missing = sorted({a for _, a in rows} ^ set(MULTIPROCESSORS))
     if missing:
         text += f"\nNot compiled here: {', '.join(missing)}.\n"
@@ -303,11 +318,13 @@ def check(arguments):
     if failed:
         die("\n".join(failed))
     counts = {a: len(kernels) for a, kernels in sorted(found.items())}
-    print("isinglass: " + ", ".join(f"{n} kernels of {a}" for a, n in counts.items()) + " keep their budgets")
+    print("isinglass: " + ", ".join(f"{n} kernels of {a}" for a, n in counts.items()) +
+          " keep their budgets")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("check", "page"))
     parser.add_argument("binaries", nargs="+")
     parser.add_argument("--budgets", required=True)

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Writes the card of trained weights from what their run and their evaluation recorded.
 
-    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--iterations N] [--where TEXT] [--note TEXT] [--tempered SAMPLES]
+    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--iterations N] [--where TEXT] [--note TEXT]
+        [--tempered SAMPLES]
     scripts/pages/card.py EVALUATION WEIGHTS.pt [--tempered SAMPLES]
 
-RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights, SAMPLES one
-of `isinglass sample --rungs`. The script writes WEIGHTS.md and WEIGHTS.png (the sample grid of the replay
-buffer) beside the weights. With SAMPLES it also writes WEIGHTS-tempered.png (draws of the ensembles, drawn by
-build/isinglass or $ISINGLASS_BINARY). Without RUN it keeps the parts of the existing card that do not depend on
-the evaluation.
+RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights,
+SAMPLES one of `isinglass sample --rungs`. The script writes WEIGHTS.md and WEIGHTS.png (the sample
+grid of the replay buffer) beside the weights. With SAMPLES it also writes WEIGHTS-tempered.png
+(draws of the ensembles, drawn by build/isinglass or $ISINGLASS_BINARY). Without RUN it keeps the
+parts of the existing card that do not depend on the evaluation.
 No number is typed by hand.
 """
 import argparse
@@ -21,7 +22,8 @@ import subprocess
 import sys
 import tomllib
 
-TRAINED, TEMPERED = "How it was trained", "Samples from tempered chains"  # sections that an evaluation does not rewrite
+# An evaluation does not rewrite these sections.
+TRAINED, TEMPERED = "How it was trained", "Samples from tempered chains"
 SPLITS = ("train", "validation", "test")
 
 
@@ -30,9 +32,11 @@ def command(name, directory, weights, iterations=None):
     if iterations:
         config["iters"] = iterations
     if "weights" in config:  # training began with others
-        config["weights"] = weights.name if name != "train" else pathlib.Path(config["weights"]).name
+        config["weights"] = (weights.name if name != "train"
+                             else pathlib.Path(config["weights"]).name)
     skipped = {"data-dir", "device", "threads"}
-    flags = " ".join(flag(key, value) for key, value in config.items() if key not in skipped and value is not False)
+    flags = " ".join(flag(key, value)
+                     for key, value in config.items() if key not in skipped and value is not False)
     data = " --data-dir DIR" if "dataset" in config else ""
     return f"isinglass {name} {flags}{data} --out OUT"
 
@@ -50,12 +54,15 @@ def training(run, weights, iterations, where, note):
     last = next(line for line in lines if line["iteration"] == count)
     config = tomllib.loads((run / "config.toml").read_text())
     shutil.copyfile(run / "samples" / f"{count:08d}.png", weights.with_suffix(".png"))
-    size = f"{config['hidden']} hidden units" if config["model"] == "rbm" else f"{config['channels']} channels"
+    size = (f"{config['hidden']} hidden units" if config["model"] == "rbm"
+            else f"{config['channels']} channels")
     head = f"""# {weights.name}
 
-{"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, trained on `{config["dataset"]}` by persistent contrastive divergence.
+{"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, \
+trained on `{config["dataset"]}` by persistent contrastive divergence.
 The file holds the averaged (EMA) parameters after iteration {count}. Training took
-{last["seconds"] / 60:.0f} minutes up to there, evaluations and checkpoints included, on {where or f"{config['threads']} CPU thread(s)"}. {note}
+{last["seconds"] / 60:.0f} minutes up to there, evaluations and checkpoints included, \
+on {where or f"{config['threads']} CPU thread(s)"}. {note}
 
 ![chains of the replay buffer after iteration {count}]({weights.stem}.png)
 """
@@ -63,21 +70,24 @@ The file holds the averaged (EMA) parameters after iteration {count}. Training t
 {command("train", run, weights, iterations)}
 ```
 
-At iteration {count}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} sites changed per step,
+At iteration {count}: acceptance {last["acceptance"]:.2f}, \
+{last["hops"]:.1f} sites changed per step,
 U(data) − U(chains) = {last["difference"]:.1f}."""
     return head, section
 
 
 def tempered_chains(samples, weights):
-    """Returns the section on states that tempered chains reach from random states, and draws its picture."""
+    """Returns the section on states that tempered chains reach from random states, and draws its
+    picture."""
     root = pathlib.Path(__file__).resolve().parents[2]
     config = tomllib.loads((samples / "config.toml").read_text())
     if config.get("init") != "random":
         sys.exit(f"card.py: {samples} did not begin at random states, as the card would state")
     image = config.get("image", "28x28")
     picture = weights.with_name(f"{weights.stem}-tempered.png")
-    subprocess.run([os.environ.get("ISINGLASS_BINARY", root / "build/isinglass"), "inspect", samples, "--image", image,
-                    "--out", picture], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([os.environ.get("ISINGLASS_BINARY", root / "build/isinglass"), "inspect",
+                    samples, "--image", image, "--out", picture], check=True,
+                   stdout=subprocess.DEVNULL)
     found = json.loads((samples / "summary.json").read_text())
     ladder, chains, thin = found["tempering"], found["chains"], found["thin"]
     draws = max(1, min(64 // chains, found["draws"]))
@@ -85,16 +95,20 @@ def tempered_chains(samples, weights):
             else f"After {found['burn_in'] + found['steps_done']} scans")
     return f"""![states at β = 1 of ensembles of tempered chains]({picture.name})
 
-These are the states at β = 1 of {min(chains, 64)} ensembles of {ladder["rungs"]} tempered chains. All chains began at random
+These are the states at β = 1 of {min(chains, 64)} ensembles of {ladder["rungs"]} tempered chains. \
+All chains began at random
 states; neither data nor states of the training take part. {when},
-the picture has the state of each ensemble. Each ensemble made {ladder["round_trips"]:.3g} round trips on average.
+the picture has the state of each ensemble. Each ensemble made {ladder["round_trips"]:.3g} round \
+trips on average.
 ```
 {command("sample", samples, weights)}
 ```"""
 
 
 def revisions(found):
-    return "revision " + ", then ".join(f"`{r}`" for r in found.get("earlier_revisions", []) + [found["revision"]])
+    return ("revision " +
+            ", then ".join(f"`{r}`"
+                           for r in found.get("earlier_revisions", []) + [found["revision"]]))
 
 
 def options(found):
@@ -108,31 +122,37 @@ def estimate(value, error):
 
 def of_annealing(found):
     """Returns the estimates of log Z, forward and, where it was run, in reverse."""
-    text = (f"forward: {estimate(found['log_z'], found['log_z_se'])}, effective sample size of the weights "
-            f"{found['weight_ess']:.1f} of {found['chains']}")
+    text = (f"forward: {estimate(found['log_z'], found['log_z_se'])}, effective sample "
+            f"size of the weights {found['weight_ess']:.1f} of {found['chains']}")
     if "log_z_upper" not in found:
         return text
     start = found["reverse_start"]
     rhat = "not known" if start["rhat"] is None else f"{start['rhat']:.3f}"
     steps = f" of {start['steps']} steps" if "steps" in start else ""
-    return text + (f"\\\nreverse: {estimate(found['log_z_upper'], found['log_z_upper_se'])}, effective sample size "
-                   f"{found['weight_ess_reverse']:.1f}; started from {start['from']}{steps}, R̂ {rhat}\\\n"
-                   f"both: {estimate(found['log_z_bidirectional'], found['log_z_bidirectional_se'])}")
+    both = estimate(found["log_z_bidirectional"], found["log_z_bidirectional_se"])
+    return text + (f"\\\nreverse: {estimate(found['log_z_upper'], found['log_z_upper_se'])}, "
+                   f"effective sample size {found['weight_ess_reverse']:.1f}; started from "
+                   f"{start['from']}{steps}, R̂ {rhat}\\\nboth: {both}")
 
 
 def of_tempering(found):
     ladder = found["tempering"]
-    return (f"going up the ladder: {found['log_z']:.2f}\\\ngoing down: {found['log_z_upper']:.2f}\\\n"
-            f"both: {estimate(found['log_z_bidirectional'], found['log_z_bidirectional_se'])}; {ladder['rungs']} rungs, "
-            f"{ladder['round_trips']:.3g} round trips of each of {found['chains']} ensembles, R̂ {found['rhat']:.3f}")
+    return (f"going up the ladder: {found['log_z']:.2f}\\\n"
+            f"going down: {found['log_z_upper']:.2f}\\\n"
+            f"both: {estimate(found['log_z_bidirectional'], found['log_z_bidirectional_se'])}; "
+            f"{ladder['rungs']} rungs, {ladder['round_trips']:.3g} round trips of each of "
+            f"{found['chains']} ensembles, R̂ {found['rhat']:.3f}")
 
 
 def row(title, values):
-    return f"| {title} | " + " | ".join("not measured" if values[s] is None else f"{values[s]:.2f}" for s in SPLITS) + " |"
+    return (f"| {title} | " +
+            " | ".join("not measured" if values[s] is None else f"{values[s]:.2f}"
+                       for s in SPLITS) + " |")
 
 
 def bits_per_dimension(found):
-    """Returns a table, or nothing for an evaluation by a program that did not write bits per dimension."""
+    """Returns a table, or nothing for an evaluation by a program that did not write bits per
+    dimension."""
     if "baseline_bits_per_dim" not in found:
         return ""
     return f"""| bits per dimension ({found["verdict"]}) | {" | ".join(SPLITS)} |
@@ -147,14 +167,16 @@ def likelihood(found, directory, weights):
     """Returns the section on the likelihood: verdict, tables, log Z and the command."""
     tempered = found["method"] == "tempering"
     verdict = found["verdict"] + (f": {found['reason']}" if found["reason"] else "")
-    sides = {"forward": "up", "reverse": "down"} if tempered else {"forward": "forward", "reverse": "in reverse"}
+    sides = ({"forward": "up", "reverse": "down"} if tempered
+             else {"forward": "forward", "reverse": "in reverse"})
     rows = [row(f"this model, {name}", {s: found["log_likelihood"][s][key] for s in SPLITS})
             for key, name in {**sides, "bidirectional": "both ways"}.items()]
     rows.append(row("independent pixels (clamped mean)", found["baseline"]))
     newline = "\n"
     curve = "\n".join(f"| {count} | {z:.2f} |" for count, z in found["curve"])
     unit = "scans" if tempered else "temperatures"
-    return f"""## Log-likelihood, by {"parallel tempering" if tempered else "annealed importance sampling"}
+    method = "parallel tempering" if tempered else "annealed importance sampling"
+    return f"""## Log-likelihood, by {method}
 
 **Verdict: {verdict}.** The test images have {found["log_likelihood_text"]["test"]}.
 
@@ -162,7 +184,8 @@ def likelihood(found, directory, weights):
 | --- | --- | --- | --- |
 {newline.join(rows)}
 
-{bits_per_dimension(found)}log Z, {found["seconds"]:.0f} s in all, on {found["threads"]} CPU thread(s):\\
+{bits_per_dimension(found)}log Z, {found["seconds"]:.0f} s in all, \
+on {found["threads"]} CPU thread(s):\\
 {of_tempering(found) if tempered else of_annealing(found)}
 
 | {unit} | log Z |
@@ -192,19 +215,25 @@ with the sampler {found["sampler"]} ({options(found)}).
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", type=pathlib.Path, nargs="+", metavar="PATH", help="[RUN] EVALUATION WEIGHTS.pt")
-    parser.add_argument("--iterations", type=int, help="the iteration of the weights, if the run went on")
-    parser.add_argument("--where", help="the machine, if the run was not on the CPU threads of its configuration alone")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", type=pathlib.Path, nargs="+", metavar="PATH",
+                        help="[RUN] EVALUATION WEIGHTS.pt")
+    parser.add_argument("--iterations", type=int,
+                        help="the iteration of the weights, if the run went on")
+    parser.add_argument("--where", help="the machine, if the run was not on the CPU threads of its "
+                                        "configuration alone")
     parser.add_argument("--note", default="")
-    parser.add_argument("--tempered", type=pathlib.Path, metavar="SAMPLES", help="chains of `isinglass sample --rungs`")
+    parser.add_argument("--tempered", type=pathlib.Path, metavar="SAMPLES",
+                        help="chains of `isinglass sample --rungs`")
     arguments = parser.parse_args()
     if len(arguments.paths) not in (2, 3):
         parser.error("[RUN] EVALUATION WEIGHTS.pt are needed")
     *run, directory, weights = arguments.paths
     card = weights.with_suffix(".md")
     if run:
-        head, section = training(run[0], weights, arguments.iterations, arguments.where, arguments.note)
+        head, section = training(run[0], weights, arguments.iterations, arguments.where,
+                                 arguments.note)
         kept = {TRAINED: section}
     else:
         head, *parts = re.split(r"^## (.*)\n", card.read_text(), flags=re.M)
@@ -212,8 +241,10 @@ def main():
     if arguments.tempered:
         kept[TEMPERED] = tempered_chains(arguments.tempered, weights)
     found = json.loads((directory / "ais.json").read_text())
-    sections = "".join(f"## {title}\n\n{kept[title].strip()}\n\n" for title in (TRAINED, TEMPERED) if title in kept)
-    card.write_text(f"{head.strip()}\n\n{likelihood(found, directory, weights)}\n{sections}{checksums(found)}")
+    sections = "".join(f"## {title}\n\n{kept[title].strip()}\n\n"
+                       for title in (TRAINED, TEMPERED) if title in kept)
+    card.write_text(f"{head.strip()}\n\n{likelihood(found, directory, weights)}\n"
+                    f"{sections}{checksums(found)}")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@
 
 Every sampler gets the same time; a short pilot run measures how many steps fit into it. The script
 uses build/isinglass and the Python of .venv, and first trains the RBM on the built-in strokes. Step
-sizes adapt in burn-in where a sampler supports it. ESS is that of the energy by the estimator of the
-papers (the default of TensorFlow Probability), averaged over chains.
+sizes adapt in burn-in where a sampler supports it. ESS is that of the energy by the estimator of
+the papers (the default of TensorFlow Probability), averaged over chains.
 """
 import argparse
 import json
@@ -18,8 +18,8 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "isinglass"
-COLUMNS = ("sampler | settings | burn-in | steps | acceptance | hops | ESS / step | ESS / evaluation | "
-           "ESS / s (all chains) | R-hat | steps / s")
+COLUMNS = ("sampler | settings | burn-in | steps | acceptance | hops | ESS / step | "
+           "ESS / evaluation | ESS / s (all chains) | R-hat | steps / s")
 BURN_IN = 0.3  # share of the time of a sampler
 DRAWS = 20000  # largest number of draws kept of a chain
 
@@ -35,7 +35,8 @@ def ising(file, side=50, coupling=0.4406868):
 
 def rbm(directory):
     command = ["train", "--dataset", "strokes", "--model", "rbm", "--hidden", "500", "--sampler",
-               "pafs", "--radius", "20", "--steps-per-iter", "10", "--buffer", "500", "--iters", "1000",
+               "pafs", "--radius", "20", "--steps-per-iter", "10", "--buffer", "500", "--iters",
+               "1000",
                "--lr", "1e-3", "--warmup", "100", "--ema", "0.99", "--seed", "0", "--quiet",
                "--overwrite", "--out", str(directory)]
     if not (directory / "ema.pt").exists():  # trained by an earlier run of this script
@@ -44,7 +45,8 @@ def rbm(directory):
 
 
 def sample(model, weights, sampler, arguments, burn_in, steps):
-    """Returns the summary of a run, the error message of the program, or None if it exceeds four times its time."""
+    """Returns the summary of a run, the error message of the program, or None if it exceeds four
+    times its time."""
     command = ["sample", "--model", model, "--weights", str(weights), "--sampler", sampler["name"],
                "--chains", str(arguments.chains), "--burn-in", str(burn_in), "--steps", str(steps),
                "--thin", str(max(1, steps // DRAWS)), "--seed", "1", "--threads",
@@ -121,7 +123,8 @@ def main():
     ising(lattice)
     weights, training = rbm(arguments.work / "rbm")
     cpu_lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    processor = next((line.split(":")[1].strip() for line in cpu_lines if line.startswith("model name")),
+    processor = next((line.split(":")[1].strip()
+                      for line in cpu_lines if line.startswith("model name")),
                      platform.processor())
     head = """# Discrete samplers compared
 
@@ -137,7 +140,8 @@ time.
     tail = f"""
 ## How it was measured
 
-`scripts/pages/compare_samplers.py docs/results/samplers.md --seconds {arguments.seconds} --most {arguments.most} --chains {arguments.chains} --threads {arguments.threads}`
+`scripts/pages/compare_samplers.py docs/results/samplers.md --seconds {arguments.seconds} \
+--most {arguments.most} --chains {arguments.chains} --threads {arguments.threads}`
 wrote this page on a {processor}, without a GPU. Every sampler has {arguments.seconds} s, as
 estimated by a pilot run, and at most {arguments.most} steps. Three tenths of the time are burn-in,
 in which step sizes adapt. There are {arguments.chains} chains and one seed: differences below about

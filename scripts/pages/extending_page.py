@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Puts the files of examples/extending/ and their tests into docs/howto/extending.md, where it shows them.
+"""Puts the files of examples/extending/ and their tests into docs/howto/extending.md, where it
+shows them.
 
     scripts/pages/extending_page.py
 

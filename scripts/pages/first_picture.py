@@ -40,8 +40,9 @@ def run(program, sampler, flags, start, folder):
 
 def grid(states):
     """One picture: a row per chain, a column per shown step, with white lines between."""
-    rows = [torch.cat([torch.nn.functional.pad(1 - step[chain].view(28, 28).float(), (2, 2, 2, 2), value=0.6)
-                       for step in states], 1) for chain in range(SHOWN)]
+    rows = [torch.cat(
+        [torch.nn.functional.pad(1 - step[chain].view(28, 28).float(), (2, 2, 2, 2), value=0.6)
+         for step in states], 1) for chain in range(SHOWN)]
     return torch.cat(rows, 0)
 
 
@@ -50,7 +51,8 @@ def main():
     parser.add_argument("picture", type=pathlib.Path)
     parser.add_argument("--program", default=ROOT / "build" / "isinglass")
     arguments = parser.parse_args()
-    start = torch.bernoulli(torch.full([CHAINS, 784], 0.5), generator=torch.Generator().manual_seed(1))
+    start = torch.bernoulli(torch.full([CHAINS, 784], 0.5),
+                            generator=torch.Generator().manual_seed(1))
     start = start.to(torch.uint8)
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9.6, 4.9), width_ratios=(6, 5))
     with tempfile.TemporaryDirectory() as folder:

@@ -42,7 +42,8 @@ def take_over(new, old):
             take_over_part(parts[part["title"]], part)
         elif part["title"] in ("Configuration", "Evaluations that stayed open"):
             before = old["parts"][i - 1]["title"]
-            at = next((k for k, p in enumerate(new["parts"]) if p["title"] == before), len(new["parts"]) - 1)
+            at = next((k for k, p in enumerate(new["parts"]) if p["title"] == before),
+                      len(new["parts"]) - 1)
             new["parts"].insert(at + 1, part)
 
 

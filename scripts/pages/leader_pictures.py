@@ -3,13 +3,14 @@
 
     scripts/pages/leader_pictures.py OUT.md [--seeds N]
 
-The two targets are the paper's, sampled by build/isinglass with --gradient-model. `mixture` (section
-5.1.3) has the gradient of four modes and the energy of two. `rings` (A.2.1) has the gradient of eight
-modes on a circle, and its energy refuses four of them. The script measures the number of model calls a
-particle until four fifths of the particles are at right modes, for the exact samplers and for the
-variants of the paper that are not exact. Step size, leapfrog steps and pull are chosen for each row on
-separate seeds. It writes the table to OUT.md and pictures beside it, with matplotlib. Settings and
-measurements are kept in the folder build/leader; remove it to measure again.
+The two targets are the paper's, sampled by build/isinglass with --gradient-model. `mixture`
+(section 5.1.3) has the gradient of four modes and the energy of two. `rings` (A.2.1) has the
+gradient of eight modes on a circle, and its energy refuses four of them. The script measures the
+number of model calls a particle until four fifths of the particles are at right modes, for the
+exact samplers and for the variants of the paper that are not exact. Step size, leapfrog steps and
+pull are chosen for each row on separate seeds. It writes the table to OUT.md and pictures beside
+it, with matplotlib. Settings and measurements are kept in the folder build/leader; remove it to
+measure again.
 """
 import argparse
 import itertools
@@ -41,7 +42,8 @@ PULLS = {"mixture": (0.3, 1, 3), "rings": (10, 100, 500)}
 # Flags of each variant; the last three do not leave the target invariant.
 VARIANTS = {"hmc": [], "fhl": [], "fhl --elastic-energy": ["--elastic-energy"], "uhmc": [],
             "fhl --always-accept": ["--always-accept"]}
-RADIUS, REFUSAL = 0.2, 20.0  # radius around a right mode, and the energy outside of these discs [nats]
+# RADIUS is that of a disc around a right mode; REFUSAL is the energy outside of the discs [nats].
+RADIUS, REFUSAL = 0.2, 20.0
 
 
 class Outside(torch.nn.Module):
@@ -102,7 +104,8 @@ def share_at_right_modes(target, positions):
 
 
 def measure(target, variant, settings, seed):
-    """Returns the model calls until REACHED of the particles are at right modes (None: never), and other results."""
+    """Returns the model calls until REACHED of the particles are at right modes (None: never), and
+    other results."""
     positions, summary = sample(target, variant, settings, seed)
     share = share_at_right_modes(target, positions)
     steps = torch.nonzero(share >= REACHED)
@@ -117,7 +120,8 @@ def median(calls):
 
 
 def best_settings(target, variant):
-    """Returns the settings of the grid with the lowest median of calls, or the highest last share if none gets there."""
+    """Returns the settings of the grid with the lowest median of calls, or the highest last share
+    if none gets there."""
     leading = {"pull": PULLS[target], "group": (4,)} if variant.startswith("fhl") else {}
     grid = GRID[target] | leading
     tried = []
@@ -135,7 +139,8 @@ def measure_seeds(target, variant, settings, seeds):
 
 
 def kept(name, make, *arguments):
-    """Returns the content of NAME.json in the work folder; computes and stores it if it is missing."""
+    """Returns the content of NAME.json in the work folder; computes and stores it if it is
+    missing."""
     file = WORK / f"{name.replace(' ', '')}.json"
     if not file.exists():
         file.write_text(json.dumps(make(*arguments)), encoding="utf-8")
@@ -154,7 +159,8 @@ def measure_all(seeds):
 
 
 def median_interval(calls):
-    """Returns order statistics that contain the median with a probability of at least 95 %, by the binomial law."""
+    """Returns order statistics that contain the median with a probability of at least 95 %, by the
+    binomial law."""
     n, below, tail = len(calls), 0, 0.0
     while (tail := tail + math.comb(n, below) / 2**n) <= 0.025:
         below += 1
@@ -207,8 +213,9 @@ def draw(target, results, file):
     x, y = torch.meshgrid(axis, axis, indexing="xy")
     energy = energy_on_grid(target, x, y)
     levels = energy.min() + torch.tensor([0.5, 1, 2, 4, 8, 16, 32, 64.0])
-    figure, axes = pyplot.subplots(len(of_target), len(PICTURE_CALLS), figsize=(12, 3 * len(of_target)),
-                                   sharex=True, sharey=True, layout="constrained")
+    figure, axes = pyplot.subplots(len(of_target), len(PICTURE_CALLS),
+                                   figsize=(12, 3 * len(of_target)), sharex=True, sharey=True,
+                                   layout="constrained")
     for line, result in zip(axes, of_target):
         positions, _ = sample(target, result["variant"], result["settings"], seed=0)
         share = share_at_right_modes(target, positions)
@@ -226,25 +233,34 @@ def draw(target, results, file):
 
 def write_page(results, out):
     lines = ["# Follow Hamiltonian Leader and HMC under gradients of too many modes\n\n",
-             "This page compares `fhl` with HMC on two targets whose gradient has more modes than their energy.\n"
-             "`mixture` has the gradient of four modes and the energy of two of them (section 5.1.3 of the\npaper). `rings` has the "
-             "gradient of eight modes on a circle, and its energy refuses four of them (A.2.1).\n"
-             "[The discussion](leader-discussion.md) is written by hand: revise it when the table changes.\n\n",
-             f"| target | sampler | exact | settings | seeds that got {REACHED:.0%} of the particles to right modes | "
-             "median of model calls a particle until then | 95 % interval | final share at right modes | "
-             "acceptance | acceptance of the worst group |\n", "|" + " --- |" * 10 + "\n",
+             "This page compares `fhl` with HMC on two targets whose gradient has more modes "
+             "than their energy.\n"
+             "`mixture` has the gradient of four modes and the energy of two of them (section "
+             "5.1.3 of the\npaper). `rings` has the gradient of eight modes on a circle, and its "
+             "energy refuses four of them (A.2.1).\n"
+             "[The discussion](leader-discussion.md) is written by hand: revise it when the "
+             "table changes.\n\n",
+             f"| target | sampler | exact | settings | seeds that got {REACHED:.0%} of the "
+             "particles to right modes | median of model calls a particle until then | 95 % "
+             "interval | final share at right modes | acceptance | acceptance of "
+             "the worst group |\n", "|" + " --- |" * 10 + "\n",
              *(row(result) for result in results),
-             "\n± are standard errors over seeds. The interval is of order statistics that contain the median. Samplers\nthat are "
-             "not *exact* do not leave the target invariant.\n\n## How it was measured\n\n",
-             f"`scripts/pages/leader_pictures.py {out.relative_to(ROOT)}` wrote this page; it describes the targets\n"
-             f"and the measurement. There are {PARTICLES} particles, in groups of 4 for `fhl`, and {len(results[0]['runs'])} seeds. A run ends\n"
-             f"after {MODEL_CALLS} model calls a particle. The settings of each row are the best of a grid on\n"
+             "\n± are standard errors over seeds. The interval is of order statistics that contain "
+             "the median. Samplers\nthat are not *exact* do not leave the target invariant.\n\n"
+             "## How it was measured\n\n",
+             f"`scripts/pages/leader_pictures.py {out.relative_to(ROOT)}` wrote this page; it "
+             "describes the targets\n"
+             f"and the measurement. There are {PARTICLES} particles, in groups of 4 for `fhl`, and "
+             f"{len(results[0]['runs'])} seeds. A run ends\n"
+             f"after {MODEL_CALLS} model calls a particle. The settings of each row are the "
+             "best of a grid on\n"
              f"{len(TUNING_SEEDS)} other seeds.\n"]
     for target in MEANS:
         picture = out.with_name(f"{out.stem}-{target}.png")
         draw(target, results, picture)
-        lines.append(f"\n## {target}\n\nParticles of seed 0 over contours of the energy. The titles "
-                     f"give the model calls a particle and\nthe share at right modes.\n\n![particles]({picture.name})\n")
+        lines.append(f"\n## {target}\n\nParticles of seed 0 over contours of the "
+                     "energy. The titles give the model calls a particle and\n"
+                     f"the share at right modes.\n\n![particles]({picture.name})\n")
     out.write_text("".join(lines), encoding="utf-8")
 
 

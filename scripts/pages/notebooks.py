@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the notebooks of examples/notebooks/ from their texts: each NAME.md there, whose ```python blocks are the
-code cells and whose rest is the text.
+"""Makes the notebooks of examples/notebooks/ from their texts: each NAME.md there, whose ```python
+blocks are the code cells and whose rest is the text.
 
     scripts/pages/notebooks.py [--check]
 
-A test executes the notebooks. With --check nothing is written, and the exit code is 1 unless they hold this already.
+A test executes the notebooks. With --check nothing is written, and the exit code is 1 unless they
+hold this already.
 """
 import json
 import re
@@ -24,13 +25,14 @@ def notebook(text):
     for number, part in enumerate(CODE.split(text)):
         if not part.strip():
             continue
-        cell = {"cell_type": "code" if number % 2 else "markdown", "id": f"cell-{number}", "metadata": {},
-                "source": lines(part)}
+        cell = {"cell_type": "code" if number % 2 else "markdown", "id": f"cell-{number}",
+                "metadata": {}, "source": lines(part)}
         if number % 2:
             cell.update(execution_count=None, outputs=[])
         cells.append(cell)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return json.dumps({"cells": cells, "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+    return json.dumps({"cells": cells,
+                       "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
                        "nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -42,8 +44,8 @@ def main():
             stale.append((file, made))
     if "--check" in sys.argv:
         if stale:
-            sys.exit(f"{', '.join(file.name for file, _ in stale)}: not what the texts say; write them again by "
-                     "scripts/pages/notebooks.py")
+            sys.exit(f"{', '.join(file.name for file, _ in stale)}: not what the texts say; "
+                     "write them again by scripts/pages/notebooks.py")
         return
     for file, made in stale:
         file.write_text(made, encoding="utf-8")

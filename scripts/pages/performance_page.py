@@ -4,10 +4,11 @@
     scripts/pages/performance_page.py OUT.md [--chains B] [--repeats N] [--threads T]
                                 [--peers FILE.json…]
 
-Every row is a measurement of `isinglass bench`: the stages take turns within one run, and the row gives medians
-over rounds. The rows of scripts/pages/performance_samples.py are runs of `isinglass sample`. The script uses
-build/isinglass and the Python of .venv. Run it on an idle machine. A file of --peers has the times of a step of
-published programs, measured on the same machine just before: {"row": {"median_s": …}}.
+Every row is a measurement of `isinglass bench`: the stages take turns within one run, and the row
+gives medians over rounds. The rows of scripts/pages/performance_samples.py are runs of `isinglass
+sample`. The script uses build/isinglass and the Python of .venv. Run it on an idle machine. A file
+of --peers has the times of a step of published programs, measured on the same machine just before:
+{"row": {"median_s": …}}.
 """
 import argparse
 import json
@@ -62,7 +63,8 @@ PEERS = {
 
 
 def ising(file, side=50, coupling=0.5):
-    """Writes a lattice with an open boundary. Fields are minus (uniform in ±1.5, plus 0.5 in a central disc, minus 0.5 outside)."""
+    """Writes a lattice with an open boundary. Fields are minus (uniform in ±1.5, plus 0.5 in a
+    central disc, minus 0.5 outside)."""
     site = torch.arange(side * side).view(side, side)
     edges = torch.cat([torch.stack([site[:-1].flatten(), site[1:].flatten()], 1),
                        torch.stack([site[:, :-1].flatten(), site[:, 1:].flatten()], 1)])
@@ -76,7 +78,8 @@ def ising(file, side=50, coupling=0.5):
 
 def peer_rows(files, ours):
     """Returns a table of the ratios of the published programs' step times to ours."""
-    lines = ["| published program | its time, ms | ours, ms | times as fast |", "| --- | --- | --- | --- |"]
+    lines = ["| published program | its time, ms | ours, ms | times as fast |",
+             "| --- | --- | --- | --- |"]
     for name, row in (item for file in files for item in json.loads(file.read_text()).items()):
         if name not in PEERS:
             continue
@@ -86,8 +89,8 @@ def peer_rows(files, ours):
             if model in case and all(flag in case for flag in flags) and stage in medians:
                 shown = " ".join(case[case.index("--sampler"):])
                 program = f"DISCS {name}" if name in DISCS else name
-                lines.append(f"| {program} | {its:.4g} | {medians[stage]:.4g} (`{stage}`, `{shown}`) | "
-                             f"{its / medians[stage]:.3g} |")
+                lines.append(f"| {program} | {its:.4g} | {medians[stage]:.4g} "
+                             f"(`{stage}`, `{shown}`) | {its / medians[stage]:.3g} |")
     return "\n".join(lines) + "\n"
 
 
@@ -130,7 +133,8 @@ def main():
                 print(table, flush=True)
         parts.append(performance_samples.sections(PROGRAM, WEIGHTS, arguments, folder))
     if arguments.peers:
-        parts.insert(0, "## Beside published programs\n\nStep times in the same hour on the same machine, medians.\n")
+        parts.insert(0, "## Beside published programs\n\nStep times in the same hour on the same "
+                        "machine, medians.\n")
         parts.insert(1, peer_rows(arguments.peers, ours))
     head = f"""# Performance
 
@@ -138,7 +142,8 @@ This page has the times of all stages on a CPU, beside published programs, and t
 per second. [The discussion](performance-discussion.md) is written by hand: revise it when the
 tables change.
 
-`scripts/pages/performance_page.py docs/results/performance.md --chains {arguments.chains} --repeats {arguments.repeats} --threads {arguments.threads}`
+`scripts/pages/performance_page.py docs/results/performance.md --chains {arguments.chains} \
+--repeats {arguments.repeats} --threads {arguments.threads}`
 measured it on {machine['cores']} cores of a {machine['cpu']}, without a GPU. Times are those of one
 call for all chains. Each table of stages is one run, in which the stages take turns; the command
 stands above it.

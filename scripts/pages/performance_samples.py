@@ -1,7 +1,8 @@
 """Measures ESS of the energy per second, threads and memory for scripts/pages/performance_page.py.
 
-Every row is a run of `isinglass sample` (its summary.json) or of `isinglass bench`. A run with an R-hat
-of 1.05 or more has not converged. Its ESS is too large and no result; it is shown in brackets.
+Every row is a run of `isinglass sample` (its summary.json) or of `isinglass bench`. A run with an
+R-hat of 1.05 or more has not converged. Its ESS is too large and no result; it is shown in
+brackets.
 """
 import json
 import os
@@ -11,8 +12,8 @@ import subprocess
 CONVERGED = 1.05
 SCALING_TURNS = 5
 
-# For each target: its flags, then for each sampler its flags, burn-in and steps. `--adapt` finds the
-# step size; radii are chosen so that most paths are accepted.
+# For each target: its flags, then for each sampler its flags, burn-in and steps. `--adapt` finds
+# the step size; radii are chosen so that most paths are accepted.
 TARGETS = {
     "Ising 50x50": (["--model", "ising", "--weights", "ising.pt"], [
         (["gibbs", "--scan", "chromatic"], 500, 4000),
@@ -22,8 +23,8 @@ TARGETS = {
         (["pas", "--radius", "20"], 2000, 6000),
         (["gwg"], 20000, 80000)])}
 
-# ESS per second of the energy over all 100 chains, and R-hat, of published programs in runs of at most
-# 4000 steps (800 sweeps of thrml), measured on two Zen 4 cores.
+# ESS per second of the energy over all 100 chains, and R-hat, of published programs in runs of at
+# most 4000 steps (800 sweeps of thrml), measured on two Zen 4 cores.
 PUBLISHED = {
     "Ising 50x50": [("thrml, checkerboard Gibbs", 19900, 1.00),
                     ("best with gradients: DISCS, LBJ", 640, 1.02)]}
@@ -55,15 +56,16 @@ def ess_row(program, target, case, arguments, folder):
     rhat, per_second = number(summary["rhat"]), number(summary["ess"]["per_second_all"])
     converged = rhat < CONVERGED
     adapted = ", ".join(f"{name} {value:.3g}" for name, value in summary["adapted"].items())
-    row = (f"| `{' '.join(flags[len(target):])}` | {adapted} | {number(summary['acceptance']):.3f} | "
-           f"{number(summary['hops']):.3g} | {1000 * summary['seconds'] / steps:.4g} | {rhat:.3f} | "
+    row = (f"| `{' '.join(flags[len(target):])}` | {adapted} | "
+           f"{number(summary['acceptance']):.3f} | {number(summary['hops']):.3g} | "
+           f"{1000 * summary['seconds'] / steps:.4g} | {rhat:.3f} | "
            + ("{:.3g} | {:.4g} |" if converged else "({:.3g}) | ({:.4g}), not converged |")
            .format(1000 * number(summary["ess"]["per_step"]), per_second))
     return per_second if converged else None, row
 
 
-HEAD = ["| sampler | scale | acceptance | hops | ms per step | R-hat | ESS per chain of 1000 steps | "
-        "ESS per second |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+HEAD = ["| sampler | scale | acceptance | hops | ms per step | R-hat | ESS per chain "
+        "of 1000 steps | ESS per second |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
 
 
 def ess_tables(program, arguments, folder):
@@ -99,7 +101,8 @@ def precision_table(program, weights, arguments, folder):
 
 
 def scaling_table(program, arguments, folder):
-    """Returns a table of median step times of 1000 chains on the lattice with one and two threads, in turns."""
+    """Returns a table of median step times of 1000 chains on the lattice with one and two threads,
+    in turns."""
     lines = ["| sampler | 1 thread, ms | 2 threads, ms | ratio |", "| --- | --- | --- | --- |"]
     for sampler in (["gwg"], ["pafs", "--radius", "5"], ["lbj", "--tau", "0.1"],
                     ["gibbs", "--scan", "chromatic"]):
@@ -118,7 +121,8 @@ def scaling_table(program, arguments, folder):
 
 
 def memory_table(program, arguments, folder):
-    """Returns a table of the peak memory of runs of 1e5 and 1e6 steps that keep the same number of draws."""
+    """Returns a table of the peak memory of runs of 1e5 and 1e6 steps that keep the same number of
+    draws."""
     lines = ["| steps of `gwg` | peak memory, MiB |", "| --- | --- |"]
     for steps in (10**5, 10**6):
         flags = [*TARGETS["Ising 50x50"][0], "--sampler", "gwg", "--steps", str(steps), "--thin",

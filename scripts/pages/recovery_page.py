@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Writes docs/results/recovery.md: trainings of a ResNet-8 on static MNIST with and without recovery from
-divergence, five seeds at the learning rate of the shipped network and one seed at four times that rate.
+"""Writes docs/results/recovery.md: trainings of a ResNet-8 on static MNIST with and without
+recovery from divergence, five seeds at the learning rate of the shipped network and one seed at
+four times that rate.
 
-    .venv/bin/python scripts/pages/recovery_page.py [PROGRAM] --data-dir DIR [--seeds N] [--iters N] [--threads N]
+    .venv/bin/python scripts/pages/recovery_page.py [PROGRAM] --data-dir DIR [--seeds N] [--iters N]
+        [--threads N]
 
-Runs are stored in runs/recovery/, one folder for each rate; interrupted runs are continued. A run without recovery
-equals the run with it, bit for bit, until the first divergence. A seed that does not diverge is trained once.
+Runs are stored in runs/recovery/, one folder for each rate; interrupted runs are continued. A run
+without recovery equals the run with it, bit for bit, until the first divergence. A seed that does
+not diverge is trained once.
 """
 import argparse
 import json
@@ -16,11 +19,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/results/recovery.md"
-FLAGS = ("--model resnet --channels 8 --dataset static-mnist --sampler pafs --radius 8 --base --steps-per-iter 10 --buffer 500 "
-         "--warmup 100 --ema 0.995 --checkpoint-every 250")
+FLAGS = ("--model resnet --channels 8 --dataset static-mnist --sampler pafs --radius 8 --base "
+         "--steps-per-iter 10 --buffer 500 --warmup 100 --ema 0.995 --checkpoint-every 250")
 RATE, HIGHER = "1.5e-4", "6e-4"  # text, for flags and folders; the page says "four times"
 LAST = 200  # iterations over which the last columns are averaged
-DIVERGED = re.compile(r"training diverged at iteration (\d+): (.*?); (back to iteration (\d+)|the checkpoint to go back to)")
+DIVERGED = re.compile(r"training diverged at iteration (\d+): (.*?); (back to iteration (\d+)|the "
+                      r"checkpoint to go back to)")
 
 
 def train(program, directory, recover, options):
@@ -31,14 +35,16 @@ def train(program, directory, recover, options):
         flags = ["--resume", directory, "--iters", options.iters]
     else:
         flags = [*FLAGS.split(), "--lr", directory.parent.name, "--iters", options.iters,
-                 "--seed", directory.name.split("-")[1], "--recover", recover, "--data-dir", options.data_dir,
-                 "--out", directory, "--overwrite"]
-    done = subprocess.run([program, "train", *map(str, flags), "--threads", str(options.threads), "--quiet"],
+                 "--seed", directory.name.split("-")[1], "--recover", recover, "--data-dir",
+                 options.data_dir, "--out", directory, "--overwrite"]
+    done = subprocess.run([program, "train", *map(str, flags), "--threads", str(options.threads),
+                           "--quiet"],
                           capture_output=True, text=True)
     if done.returncode not in (0, 3):  # 3: the training diverged
         raise SystemExit(done.stderr)
     if not outcome(directory, options.iters)["over"]:
-        raise SystemExit(f"{directory}/log.txt: the log has no message of a divergence that this script knows: {done.stderr}")
+        raise SystemExit(f"{directory}/log.txt: the log has no message of a divergence that this "
+                         f"script knows: {done.stderr}")
 
 
 def outcome(directory, iters):
@@ -51,7 +57,8 @@ def outcome(directory, iters):
     return {"divergences": divergences, "iteration": lines[-1]["iteration"], "ended": ended,
             "over": ended or any(back is None for _, _, back in divergences),
             "rate": lines[-1]["learning_rate"], "seconds": lines[-1]["seconds"],
-            **{key: sum(line[key] for line in last) / len(last) for key in ("difference", "acceptance", "hops")}}
+            **{key: sum(line[key] for line in last) / len(last)
+               for key in ("difference", "acceptance", "hops")}}
 
 
 def what_happened(run):
@@ -63,16 +70,17 @@ def what_happened(run):
 
 def row(rate, seed, recover, run):
     end = "to the end" if run["ended"] else f"stopped at {run['iteration']}"
-    return (f"| {rate} | {seed} | {recover} | {end} | {what_happened(run)} | {run['rate']:.2g} | {run['difference']:.1f} "
-            f"| {run['acceptance']:.2f} | {run['hops']:.1f} |")
+    return (f"| {rate} | {seed} | {recover} | {end} | {what_happened(run)} | {run['rate']:.2g} | "
+            f"{run['difference']:.1f} | {run['acceptance']:.2f} | {run['hops']:.1f} |")
 
 
 def page(options, runs):
     def counts(rate):
         on = [run for of, _, recover, run in runs if (of, recover) == (rate, "yes")]
         off = [run for of, _, recover, run in runs if (of, recover) == (rate, "no")]
-        return (f"| {rate} | {len(on)} | {sum(run['ended'] for run in on)} | {sum(bool(run['divergences']) for run in on)} "
-                f"| {sum(not run['ended'] for run in off)} |")
+        return (f"| {rate} | {len(on)} | {sum(run['ended'] for run in on)} | "
+                f"{sum(bool(run['divergences']) for run in on)} | "
+                f"{sum(not run['ended'] for run in off)} |")
 
     minutes = sum(run["seconds"] for *_, run in runs) / 60
     rows = "\n".join(row(*each) for each in runs)
@@ -83,14 +91,16 @@ static MNIST, {options.iters} iterations of 10 steps, at the learning rate with 
 ResNet-16](../../weights/static-mnist-resnet16.md) diverged near its iteration 3400, and at four
 times that rate.
 
-| learning rate | runs with recovery | of these, finished | of these, diverged on the way | same seed without recovery, stopped at the divergence |
+| learning rate | runs with recovery | of these, finished | of these, diverged on the way | \
+same seed without recovery, stopped at the divergence |
 | --- | --- | --- | --- | --- |
 {counts(RATE)}
 {counts(HIGHER)}
 
 Single runs:
 
-| rate | seed | recovery | ends | divergences, and the iteration gone back to | rate at the end | U(data) − U(chains) | acceptance | hops |
+| rate | seed | recovery | ends | divergences, and the iteration gone back to | rate at the end | \
+U(data) − U(chains) | acceptance | hops |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 {rows}
 
@@ -105,7 +115,8 @@ All runs took {minutes:.0f} minutes, beside other work. Each is the following co
 `--recover 0` for a run without recovery:
 
 ```
-isinglass train {FLAGS} --lr RATE --iters {options.iters} --seed SEED --recover 3 --data-dir DIR --out OUT
+isinglass train {FLAGS} --lr RATE --iters {options.iters} --seed SEED --recover 3 --data-dir DIR \
+--out OUT
 ```
 
 A run without recovery equals the run with it, bit for bit, until the first divergence. It is
@@ -127,7 +138,8 @@ What is open: only one seed diverged.
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="?", default=ROOT / "build/isinglass")
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--seeds", type=int, default=5)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Lets the committed pages of results share one copy of the chart library, docs/results/chart.min.js.
+"""Lets the committed pages of results share one copy of the chart library,
+docs/results/chart.min.js.
 
     scripts/pages/share_chart.py [--check]
 
 `isinglass report` writes pages that hold the library themselves (200 kB each), so that they open
-anywhere. Here its text is replaced by a reference to the shared file. With --check nothing is written,
-and the exit code is 1 if a committed page holds the library or refers to a file that is missing.
+anywhere. Here its text is replaced by a reference to the shared file. With --check nothing is
+written, and the exit code is 1 if a committed page holds the library or refers to a file that is
+missing.
 """
 import re
 import sys
@@ -26,17 +28,20 @@ def main():
         text = page.read_text(encoding="utf-8")
         if found := INLINED.search(text):
             libraries.add(found.group(1))
-            rewritten[page] = (text[:found.start()] + REFERENCE + text[found.end():]).replace(POLICY, SHARED_POLICY)
+            shared = text[:found.start()] + REFERENCE + text[found.end():]
+            rewritten[page] = shared.replace(POLICY, SHARED_POLICY)
         elif REFERENCE not in text:
             sys.exit(f"{page} neither holds the chart library nor refers to {SHARED.name}")
     if sys.argv[1:] == ["--check"]:
         if rewritten or not SHARED.exists():
-            sys.exit(f"pages hold the chart library, or it is missing: run scripts/pages/share_chart.py ({len(rewritten)})")
+            sys.exit("pages hold the chart library, or it is missing: run "
+                     f"scripts/pages/share_chart.py ({len(rewritten)})")
         return
     if SHARED.exists():
         libraries.add(SHARED.read_text(encoding="utf-8"))
     if len(libraries) != 1:
-        sys.exit(f"the pages hold {len(libraries)} different libraries; make all of them by one program")
+        sys.exit(f"the pages hold {len(libraries)} different libraries; make all of "
+                 "them by one program")
     SHARED.write_text(libraries.pop(), encoding="utf-8")
     for page, text in rewritten.items():
         page.write_text(text, encoding="utf-8")

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Times steps on a machine that other processes use, and on a quiet one; writes docs/results/shared-machine.md.
+"""Times steps on a machine that other processes use, and on a quiet one; writes
+docs/results/shared-machine.md.
 
     .venv/bin/python scripts/pages/shared_machine_page.py [PROGRAM] [--before OLDER] [--repeats N]
 
-The machine is made busy by one process per core that computes without end. PROGRAM runs by itself, with OpenMP's
-own spinning waits (GOMP_SPINCOUNT=300000, that library's default), with none (OMP_WAIT_POLICY=passive) and on one thread;
-OLDER, a build from before threads were chosen by measurement, by itself. All take turns, and medians count.
+The machine is made busy by one process per core that computes without end. PROGRAM runs by itself,
+with OpenMP's own spinning waits (GOMP_SPINCOUNT=300000, that library's default), with none
+(OMP_WAIT_POLICY=passive) and on one thread; OLDER, a build from before threads were chosen by
+measurement, by itself. All take turns, and medians count.
 """
 import argparse
 import json
@@ -20,11 +22,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/results/shared-machine.md"
-RESNET = "--model resnet --weights weights/static-mnist-resnet16.pt --sampler pafs --radius 5 --chains 100"
+RESNET = ("--model resnet --weights weights/static-mnist-resnet16.pt --sampler pafs "
+          "--radius 5 --chains 100")
 WORK = {
-    "Ising 50 × 50, `lbj`": "--instance ising-grid:side=50,coupling=0.43 --sampler lbj --tau 0.1 --chains 100 --steps 1000",
+    "Ising 50 × 50, `lbj`": "--instance ising-grid:side=50,coupling=0.43 --sampler lbj --tau 0.1 "
+                            "--chains 100 --steps 1000",
     "Ising 50 × 50, `gibbs --scan chromatic`":
-        "--instance ising-grid:side=50,coupling=0.43 --sampler gibbs --scan chromatic --chains 100 --steps 5000 --thin 10",
+        "--instance ising-grid:side=50,coupling=0.43 --sampler gibbs --scan chromatic --chains 100 "
+        "--steps 5000 --thin 10",
     "ResNet-16, `pafs`": f"{RESNET} --steps 30",
 }
 BUSY = "import itertools\nfor _ in itertools.count(): pass"
@@ -35,22 +40,25 @@ def rate(program, arguments, extra, folder):
     flags, variables = extra
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith(("OMP_", "GOMP_"))}
-    subprocess.run([program, "sample", *arguments.split(), "--device", "cpu", "--no-samples", "--quiet", "--seed", "1", *flags,
-                    "--out", str(folder)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env=clean | variables)
+    subprocess.run([program, "sample", *arguments.split(), "--device", "cpu", "--no-samples",
+                    "--quiet", "--seed", "1", *flags, "--out", str(folder)], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL, env=clean | variables)
     steps = json.loads((folder / "summary.json").read_text())["steps_per_second"]
     subprocess.run(["rm", "-r", str(folder)], check=True)
     return steps
 
 
 def measured(program, before, repeats, busy):
-    """Rows of median steps a second: a row for each piece of work, a column for each way to run it."""
+    """Rows of median steps a second: a row for each piece of work, a column for each way to run
+    it."""
     ways = {"by default": (program, ([], {})),
             "spinning waits": (program, ([], {"GOMP_SPINCOUNT": "300000"})),
             "passive waits": (program, ([], {"OMP_WAIT_POLICY": "passive"})),
             "one thread": (program, (["--threads", "1"], {}))}
     if before:
         ways = {"before": (before, ([], {}))} | ways
-    others = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(os.cpu_count() if busy else 0)]
+    others = [subprocess.Popen([sys.executable, "-c", BUSY])
+              for _ in range(os.cpu_count() if busy else 0)]
     try:
         with tempfile.TemporaryDirectory() as name:
             for work, arguments in WORK.items():
@@ -74,21 +82,30 @@ def table(rows):
     ways = list(rows[0][1])
     lines = ["| steps a second | " + " | ".join(ways) + " |", "| --- |" + " ---: |" * len(ways)]
     for work, rates in rows:
-        lines.append(f"| {work} | " + " | ".join(f"{rates[way]:.{0 if rates[way] >= 100 else 1}f}" for way in ways) + " |")
+        lines.append(f"| {work} | " +
+                     " | ".join(f"{rates[way]:.{0 if rates[way] >= 100 else 1}f}" for way in ways) +
+                     " |")
     return "\n".join(lines)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="?", default=str(ROOT / "build/isinglass"))
     parser.add_argument("--before")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    texts = [table(measured(options.program, options.before, options.repeats, busy)) for busy in (True, False)]
+    texts = [table(measured(options.program, options.before, options.repeats, busy))
+             for busy in (True, False)]
+    before = ""
+    if options.before:
+        before = (" *Before* is a build from before threads were chosen by measurement, started "
+                  "without any setting.")
     PAGE.write_text(f"""# A machine that others use, too
 
 How fast steps are while other processes compute on every core, and on a quiet machine. Generated by
-`scripts/pages/shared_machine_page.py`: {os.cpu_count()} cores of {processor()}, medians of {options.repeats} runs that took
+`scripts/pages/shared_machine_page.py`: {os.cpu_count()} cores of {processor()}, \
+medians of {options.repeats} runs that took
 turns.
 
 ## Beside {os.cpu_count()} busy processes
@@ -99,10 +116,12 @@ turns.
 
 {texts[1]}
 
-*By default* is the program as it is started without any setting. *Spinning waits* is what GNU's OpenMP does by
-default, `GOMP_SPINCOUNT=300000`; *passive waits* is `OMP_WAIT_POLICY=passive`; *one thread* is `--threads 1`.{
-' *Before* is a build from before threads were chosen by measurement, started without any setting.' if options.before else ''}
-On a machine of one's own, spinning waits are faster where loops are short; on a shared one they cost
+*By default* is the program as it is started without any setting. \
+*Spinning waits* is what GNU's OpenMP does by
+default, `GOMP_SPINCOUNT=300000`; *passive waits* is `OMP_WAIT_POLICY=passive`; \
+*one thread* is `--threads 1`.{before}
+On a machine of one's own, spinning waits are faster where loops are short; \
+on a shared one they cost
 the most. [The how-to page](../howto/shared-machines.md) says how waits and threads are chosen.
 """)
     print("\n\n".join(texts))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/results/small-rbm.md: an RBM of 20 hidden units on static MNIST beside the best of five
-trainings that are twice as long. Its log-likelihoods are exact, by a sum over its 2^20 hidden states.
+"""Writes docs/results/small-rbm.md: an RBM of 20 hidden units on static MNIST beside the best of
+five trainings that are twice as long. Its log-likelihoods are exact, by a sum over its 2^20 hidden
+states.
 
     .venv/bin/python scripts/pages/small_rbm_page.py --data-dir DIR [--program FILE] [--threads N]
 
@@ -16,8 +17,9 @@ import torch
 from training_page import ROOT, run
 
 HIDDEN, SHORT, LONG = 20, 30000, 60000
-FLAGS = (f"--model rbm --hidden {HIDDEN} --dataset static-mnist --sampler gibbs --scan chromatic --steps-per-iter 5 --buffer 1000 "
-         "--batch 100 --warmup 100 --ema 0.999 --lr 2e-2 --lr-schedule linear")
+FLAGS = (f"--model rbm --hidden {HIDDEN} --dataset static-mnist --sampler gibbs --scan chromatic "
+         "--steps-per-iter 5 --buffer 1000 --batch 100 --warmup 100 --ema 0.999 --lr 2e-2 "
+         "--lr-schedule linear")
 BEHIND = 0.3  # largest allowed distance to the best long training [nats]
 
 
@@ -26,12 +28,13 @@ def states_of(units):
 
 
 def log_z(w, b, c):
-    """Returns log Σ_h exp(c·h) Π_i (1 + exp(b_i + (hᵀW)_i)) in float64. Half of the units are rows of a
-    matrix product, the other half is a loop, which bounds the memory."""
+    """Returns log Σ_h exp(c·h) Π_i (1 + exp(b_i + (hᵀW)_i)) in float64. Half of the units are rows
+    of a matrix product, the other half is a loop, which bounds the memory."""
     half = len(c) // 2
     inner, outer = states_of(half), states_of(len(c) - half)
     inputs, own = b + inner @ w[:half], inner @ c[:half]
-    rows = [torch.logsumexp(torch.nn.functional.softplus(inputs + state @ w[half:]).sum(1) + own + state @ c[half:], 0)
+    rows = [torch.logsumexp(torch.nn.functional.softplus(inputs + state @ w[half:]).sum(1) + own +
+                            state @ c[half:], 0)
             for state in outer]
     return torch.logsumexp(torch.stack(rows), 0)
 
@@ -40,11 +43,13 @@ def log_likelihoods(weights, sets):
     found = torch.load(weights, weights_only=True)
     w, b, c = (found[key].double() for key in ("W", "b_v", "b_h"))
     z = log_z(w, b, c)
-    return [(x @ b + torch.nn.functional.softplus(x @ w.T + c).sum(1) - z).mean().item() for x in sets]
+    return [(x @ b + torch.nn.functional.softplus(x @ w.T + c).sum(1) - z).mean().item()
+            for x in sets]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--program", default=ROOT / "build/isinglass")
     parser.add_argument("--threads", type=int, default=1)
@@ -61,7 +66,8 @@ def main():
             seconds = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])["seconds"]
             nats = log_likelihoods(out / "ema.pt", sets)
             found.setdefault(iterations, []).append(nats[-1])
-            rows.append(f"| {iterations} | {seed} | {seconds / 60:.1f} | " + " | ".join(f"{value:.2f}" for value in nats) + " |")
+            rows.append(f"| {iterations} | {seed} | {seconds / 60:.1f} | " +
+                        " | ".join(f"{value:.2f}" for value in nats) + " |")
             print(rows[-1], flush=True)
     behind = max(found[LONG]) - found[SHORT][0]
     says = "within" if behind <= BEHIND else "not within"

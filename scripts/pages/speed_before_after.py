@@ -3,9 +3,9 @@
 
     scripts/pages/speed_before_after.py BEFORE OUT.md [--threads T] [--rounds N]
 
-BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are those of
-performance_page.py. Each round times a step of both programs, and they alternate in going first. Run it
-on an idle machine, or pin it to an idle core.
+BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are
+those of performance_page.py. Each round times a step of both programs, and they alternate in going
+first. Run it on an idle machine, or pin it to an idle core.
 """
 import argparse
 import json
@@ -31,15 +31,16 @@ def cases():
 
 
 def milliseconds(program, case, threads, folder):
-    command = [program, "bench", *case, "--chains", "100", "--repeats", "5", "--threads", str(threads), "--json",
-               "--quiet"]
+    command = [program, "bench", *case, "--chains", "100", "--repeats", "5", "--threads",
+               str(threads), "--json", "--quiet"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
     result = json.loads(done.stdout)
     return result["machine"], result["stages"][0]["milliseconds"]["median"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=lambda name: pathlib.Path(name).resolve())
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=1)
@@ -57,9 +58,10 @@ def main():
                     machine, time = milliseconds(programs[which], case, arguments.threads, folder)
                     times[which].append(time)
             ratios = [new / old for old, new in zip(*times)]
-            lines.append(f"| `{' '.join(case[1:case.index('--stages')])}` | {statistics.median(times[0]):.4g} | "
-                         f"{statistics.median(times[1]):.4g} | {statistics.median(ratios):.3f} | "
-                         f"{min(ratios):.3f} to {max(ratios):.3f} |")
+            lines.append(f"| `{' '.join(case[1:case.index('--stages')])}` | "
+                         f"{statistics.median(times[0]):.4g} | {statistics.median(times[1]):.4g} | "
+                         f"{statistics.median(ratios):.3f} | {min(ratios):.3f} to "
+                         f"{max(ratios):.3f} |")
             print(lines[-1], flush=True)
     head = f"""# Steps on a CPU, before and after
 
@@ -67,9 +69,11 @@ This page shows the time of a step of 100 chains on a CPU at two revisions of th
 (before) and {now} (now). Times are medians over the rounds. The last columns are the median of the
 ratios of the rounds, and their least and most.
 
-`scripts/pages/speed_before_after.py BEFORE docs/results/cpu-before-after.md --threads {arguments.threads} \
+`scripts/pages/speed_before_after.py BEFORE docs/results/cpu-before-after.md \
+--threads {arguments.threads} \
 --rounds {arguments.rounds}`
-wrote this page on {machine['cores']} core(s) of a processor {machine['cpu']}. The two programs took turns in one run.
+wrote this page on {machine['cores']} core(s) of a processor {machine['cpu']}. \
+The two programs took turns in one run.
 
 | `isinglass bench --model …` | before, ms | now, ms | now / before | least to most |
 | --- | ---: | ---: | ---: | ---: |

@@ -1,25 +1,29 @@
 #!/usr/bin/env python3
-"""Writes docs/results/trajectory-tempering….md: parallel trajectory tempering beside persistent contrastive divergence.
+"""Writes docs/results/trajectory-tempering….md: parallel trajectory tempering beside persistent
+contrastive divergence.
 
-    .venv/bin/python scripts/pages/trajectory_page.py [--model rbm|resnet] [--data-dir DIR] [--seconds S] [--seeds N] [--steps N]
-        [--note TEXT] [--rows LOG]
+    .venv/bin/python scripts/pages/trajectory_page.py [--model rbm|resnet] [--data-dir DIR]
+        [--seconds S] [--seeds N] [--steps N] [--note TEXT] [--rows LOG]
 
-After Béreux, Decelle, Furtlehner & Seoane 2024 (arXiv 2405.15376) and 2026 (arXiv 2607.27077): the ladder is the run's own
-history. Frozen models m = 0, 1, … have beta = 1, and model 0 has independent sites. Chains x of the present parameters θ
-and members y of a reservoir of states of the newest frozen model change places with probability
+After Béreux, Decelle, Furtlehner & Seoane 2024 (arXiv 2405.15376) and 2026 (arXiv 2607.27077): the
+ladder is the run's own history. Frozen models m = 0, 1, … have beta = 1, and model 0 has
+independent sites. Chains x of the present parameters θ and members y of a reservoir of states of
+the newest frozen model change places with probability
 
     min(1, exp([U_θ(x) − U_m(x)] − [U_θ(y) − U_m(y)]))
 
-If the mean of that probability over an iteration's chains is below FREEZE, θ becomes the next frozen model. Its reservoir are the
-chains, after all of them have moved and swapped with the previous reservoir, and log Z follows from model to model by Bennett's
-ratio. If the mean is below REJECT, the update is taken back instead, the rate is halved until models are frozen again, and Adam's
-moments are reset.
+If the mean of that probability over an iteration's chains is below FREEZE, θ becomes the next
+frozen model. Its reservoir are the chains, after all of them have moved and swapped with the
+previous reservoir, and log Z follows from model to model by Bennett's ratio. If the mean is below
+REJECT, the update is taken back instead, the rate is halved until models are frozen again, and
+Adam's moments are reset.
 
-A model of static MNIST is trained by a loop over the package's public interface: by persistent chains alone, by swaps for as many
-processor seconds, and by chains alone again for as many iterations as the run with swaps had, which shows the effect of a shorter
-training by itself. The models are evaluated by log Z from both ends, by R-hat of long chains from test images and from noise, and by
-the shares of the ten digits that a linear classifier assigns to the draws. The page is rewritten after every seed; --rows rewrites it
-from the printed output of a run.
+A model of static MNIST is trained by a loop over the package's public interface: by persistent
+chains alone, by swaps for as many processor seconds, and by chains alone again for as many
+iterations as the run with swaps had, which shows the effect of a shorter training by itself. The
+models are evaluated by log Z from both ends, by R-hat of long chains from test images and from
+noise, and by the shares of the ten digits that a linear classifier assigns to the draws. The page
+is rewritten after every seed; --rows rewrites it from the printed output of a run.
 """
 import argparse
 import gzip
@@ -44,14 +48,16 @@ BATCH, BUFFER, PASSES = 100, 1000, 2
 def images(data, split):
     with gzip.open(data / f"static_mnist/binarized_mnist_{split}.amat.gz") as file:
         text = file.read()
-    return torch.from_numpy(numpy.frombuffer(text.translate(None, b" \n\r"), numpy.uint8) - ord("0")).view(-1, 784)
+    return torch.from_numpy(numpy.frombuffer(text.translate(None, b" \n\r"), numpy.uint8) -
+                            ord("0")).view(-1, 784)
 
 
 def digits(data, which):
     """Labels of MNIST, and its images as bits."""
     def read(kind, header):
         with gzip.open(data / f"mnist/{which}-{kind}-ubyte.gz") as file:
-            return torch.from_numpy(numpy.frombuffer(file.read(), numpy.uint8, offset=header).copy())
+            return torch.from_numpy(
+                numpy.frombuffer(file.read(), numpy.uint8, offset=header).copy())
     return (read("images-idx3", 16).view(-1, 784) > 127).float(), read("labels-idx1", 8).long()
 
 
@@ -80,11 +86,14 @@ def shares(classes, states):
 
 
 def bennett(ahead, behind):
-    """log Z_b/Z_a from U_b − U_a at as many draws of a (ahead) as of b (behind): the root of Bennett's equation."""
+    """log Z_b/Z_a from U_b − U_a at as many draws of a (ahead) as of b (behind): the root of
+    Bennett's equation."""
     low, high = -1e4, 1e4
     while high - low > 1e-9:
         c = (low + high) / 2
-        low, high = (c, high) if torch.sigmoid(-(ahead + c)).sum() > torch.sigmoid(behind + c).sum() else (low, c)
+        low, high = ((c, high)
+                     if torch.sigmoid(-(ahead + c)).sum() > torch.sigmoid(behind + c).sum()
+                     else (low, c))
     return (low + high) / 2
 
 
@@ -106,15 +115,18 @@ def copied(parameters):
 
 
 class Rbm:
-    """An RBM: block Gibbs sweeps are its sampler, and log Z is estimated by annealing along its joint path."""
+    """An RBM: block Gibbs sweeps are its sampler, and log Z is estimated by annealing along its
+    joint path."""
     page, title = "trajectory-tempering.md", "Trajectory tempering while an RBM learns"
     what = "An RBM of 500 hidden units"
-    how = "5 sweeps of {batch} of {buffer} chains an iteration, Adam at {rate:g} and falling to 0, weight decay {decay:g}"
+    how = ("5 sweeps of {batch} of {buffer} chains an iteration, Adam at {rate:g} and falling to "
+           "0, weight decay {decay:g}")
     hidden, rate, decay, square, steps, unit, long = 500, 1e-3, 0.02, 0, 5, "sweeps", 20000
     sampler = {"sampler": "gibbs", "scan": "chromatic"}
     evaluation = {"chains": 100, "steps": 10000, "reverse": True}
     evaluated = "annealing"
-    meaning = """With swaps an iteration takes twice as long, and after equal time the test likelihood is lower. It
+    meaning = """With swaps an iteration takes twice as long, \
+and after equal time the test likelihood is lower. It
 is also lower after as many iterations. The chains of the models mix better, and the shares of the
 digits are closer to those of the data. The run's own log Z is about 200 nats too low.
 
@@ -129,7 +141,8 @@ What is open: there are three seeds and one length of training."""
         """Parameters to learn from; those of independent pixels, and their log Z."""
         logit = torch.logit(mean).float()
         biases = {"b_v": logit, "b_h": torch.zeros(self.hidden)}
-        log_z = torch.nn.functional.softplus(logit.double()).sum().item() + self.hidden * math.log(2)
+        log_z = (torch.nn.functional.softplus(logit.double()).sum().item() +
+                 self.hidden * math.log(2))
         return ({"W": 0.01 * torch.randn(self.hidden, 784, generator=generator), **biases},
                 {"W": torch.zeros(self.hidden, 784), **biases}, log_z)
 
@@ -138,17 +151,19 @@ class Resnet:
     """A ResNet: pafs is its sampler, and log Z is estimated by parallel tempering."""
     page, title = "trajectory-tempering-resnet.md", "Trajectory tempering while a ResNet learns"
     what = "A ResNet of 8 channels"
-    how = ("10 steps of pafs with radius 8 of {batch} of {buffer} chains an iteration, Adam at {rate:g} and falling to 0, squared energies "
-           "at a weight of {square:g}")
+    how = ("10 steps of pafs with radius 8 of {batch} of {buffer} chains an iteration, Adam at "
+           "{rate:g} and falling to 0, squared energies at a weight of {square:g}")
     channels, rate, decay, square, steps, unit, long = 8, 2e-4, 0, 1e-4, 10, "steps of pafs", 4000
     sampler = {"sampler": "pafs", "radius": 8}
     evaluation = {"chains": 10, "steps": 3000, "method": "tempering", "adapt": True}
     evaluated = "tempering"
-    meaning = """With swaps fewer iterations fit into the time, and the test likelihood is lower, also after as many
+    meaning = """With swaps fewer iterations fit into the time, and the test likelihood is lower, \
+also after as many
 iterations. Mixing and the shares of the digits do not improve. The run's own log Z is about 50 nats
 too low.
 
-What is open: there are three seeds and one length of training, and seven of nine verdicts are open."""
+What is open: there are three seeds and one length of training, \
+and seven of nine verdicts are open."""
     open = "the ensembles of tempering have not mixed"
 
     @staticmethod
@@ -163,14 +178,17 @@ What is open: there are three seeds and one length of training, and seven of nin
             bound = 1 / math.sqrt(inputs * math.prod(kernel))
             def drawn(*shape):
                 return (2 * torch.rand(*shape, generator=generator) - 1) * bound
-            return {f"{name}.weight": drawn(outputs, inputs, *kernel), f"{name}.bias": drawn(outputs)}
+            return {f"{name}.weight": drawn(outputs, inputs, *kernel),
+                    f"{name}.bias": drawn(outputs)}
         parameters = layer("proj", 1, width, 3, 3) | layer("energy_linear", width, 1)
         for block in range(8):
-            parameters |= layer(f"net.{block}.conv1", width, width, 3, 3) | layer(f"net.{block}.conv2", width, width, 3, 3)
+            parameters |= (layer(f"net.{block}.conv1", width, width, 3, 3) |
+                           layer(f"net.{block}.conv2", width, width, 3, 3))
             if block < 2:
                 parameters |= layer(f"net.{block}.shortcut_conv", width, width, 1, 1)
         parameters["mean"] = mean.float()
-        flat = {name: torch.zeros_like(value) if name.startswith("energy_linear") else value for name, value in parameters.items()}
+        flat = {name: torch.zeros_like(value) if name.startswith("energy_linear") else value
+                for name, value in parameters.items()}
         return parameters, flat, 0.0
 
 
@@ -183,13 +201,16 @@ class Run:
         mean = ig.base_mean(train)
         start, independent, log_z = model.start(mean, self.generator)
         self.target = model.target(start)
-        self.parameters = {name: value for name, value in self.target.parameters().items() if name != "mean"}
+        self.parameters = {name: value
+                           for name, value in self.target.parameters().items() if name != "mean"}
         shrunk = [value for name, value in self.parameters.items() if value.dim() > 1]
         others = [value for name, value in self.parameters.items() if value.dim() <= 1]
-        self.optimiser = torch.optim.AdamW([{"params": shrunk, "weight_decay": model.decay}, {"params": others, "weight_decay": 0}], lr=model.rate)
+        self.optimiser = torch.optim.AdamW([{"params": shrunk, "weight_decay": model.decay},
+                                            {"params": others, "weight_decay": 0}], lr=model.rate)
         options = dict(model.sampler)
         self.sampler = ig.sampler(options.pop("sampler"), **options)
-        self.chains = torch.bernoulli(mean.expand(BUFFER, -1), generator=self.generator).to(torch.uint8)
+        chains = torch.bernoulli(mean.expand(BUFFER, -1), generator=self.generator)
+        self.chains = chains.to(torch.uint8)
         self.start = seed
         self.frozen = Frozen(model.target(independent), self.chains.clone(), log_z)
         self.rate = 1.0
@@ -198,7 +219,8 @@ class Run:
     def move(self, rows):
         """Sweeps of these chains, and what they are swapped with."""
         self.start += 1000003
-        x = self.sampler.run(self.target, self.chains[rows], steps=self.model.steps, seed=self.start).x.clone()
+        x = self.sampler.run(self.target, self.chains[rows], steps=self.model.steps,
+                             seed=self.start).x.clone()
         accepted = self.swap(x) if self.swaps else 1.0
         self.chains[rows] = x
         return x, accepted
@@ -216,7 +238,8 @@ class Run:
         return log_ratio.clamp(max=0).exp().mean().item()
 
     def freeze(self):
-        """θ is the next frozen model: all chains move and swap with the reservoir before, PASSES times, and are the next one."""
+        """θ is the next frozen model: all chains move and swap with the reservoir before, PASSES
+        times, and are the next one."""
         for _ in range(PASSES):
             for rows in torch.randperm(BUFFER, generator=self.generator).split(BATCH):
                 self.move(rows)
@@ -224,7 +247,8 @@ class Run:
         forward = energies(self.target, frozen.reservoir) - frozen.energy
         backward = energies(self.target, self.chains) - energies(frozen.target, self.chains)
         log_z = frozen.log_z + bennett(forward, backward)
-        self.frozen = Frozen(self.model.target(self.target.parameters()), self.chains.clone(), log_z)
+        self.frozen = Frozen(self.model.target(self.target.parameters()), self.chains.clone(),
+                             log_z)
         self.models += 1
         self.rate = min(1.0, 2 * self.rate)
 
@@ -233,7 +257,8 @@ class Run:
         data = self.train[torch.randint(len(self.train), (BATCH,), generator=self.generator)]
         x, accepted = self.move(torch.randperm(BUFFER, generator=self.generator)[:BATCH])
         at_data, at_x = self.target.energy(data), self.target.energy(x)
-        loss = at_data.mean() - at_x.mean() + self.model.square * (at_data.square() + at_x.square()).mean()
+        loss = (at_data.mean() - at_x.mean() +
+                self.model.square * (at_data.square() + at_x.square()).mean())
         self.optimiser.zero_grad()
         loss.backward()
         for group in self.optimiser.param_groups:
@@ -255,7 +280,8 @@ class Run:
     def go(self, seconds=math.inf, iterations=math.inf):
         """Until either is spent; the rate falls to 0 by then."""
         start = time.process_time()
-        while (spent := max((time.process_time() - start) / seconds, self.iterations / iterations)) < 1:
+        while ((spent := max((time.process_time() - start) / seconds,
+                             self.iterations / iterations)) < 1):
             self.iterate(1 - spent)
         if self.swaps:
             self.freeze()
@@ -265,17 +291,21 @@ def judged(run, splits, classes, seed, steps):
     """Likelihoods from both ends, R-hat of long chains, and the digits among their states."""
     model = run.model
     target = model.target(run.target.parameters())
-    found = ig.evaluate(target, splits, seed=seed, mean=ig.base_mean(splits["train"]), **model.sampler, **model.evaluation)
+    found = ig.evaluate(target, splits, seed=seed, mean=ig.base_mean(splits["train"]),
+                        **model.sampler, **model.evaluation)
     test = splits["test"]
-    noise = torch.randint(0, 2, (50, 784), generator=torch.Generator().manual_seed(seed), dtype=torch.uint8)
-    long = ig.sample(target, init=torch.cat([test[:50], noise]), chains=100, steps=steps, thin=steps // 200, seed=seed, **model.sampler)
+    noise = torch.randint(0, 2, (50, 784), generator=torch.Generator().manual_seed(seed),
+                          dtype=torch.uint8)
+    long = ig.sample(target, init=torch.cat([test[:50], noise]), chains=100, steps=steps,
+                     thin=steps // 200, seed=seed, **model.sampler)
     draws = long.samples[100:]
     truth = shares(classes, test)
     distance = (shares(classes, draws.flatten(0, 1)) - truth).abs().sum().item() / 2
     return {"iterations": run.iterations, "models": run.models, "taken back": run.taken_back,
             "likelihood": found.log_likelihood, "verdict": found.verdict, "bracket": found.bracket,
-            "log_z": found.log_z_bidirectional, "own log_z": run.frozen.log_z if run.swaps else None,
-            "rhat": long.summary["rhat"], "ess": long.summary["ess"]["bulk"], "distance": distance}
+            "log_z": found.log_z_bidirectional,
+            "own log_z": run.frozen.log_z if run.swaps else None, "rhat": long.summary["rhat"],
+            "ess": long.summary["ess"]["bulk"], "distance": distance}
 
 
 def main():
@@ -291,18 +321,21 @@ def main():
     model = {"rbm": Rbm, "resnet": Resnet}[arguments.model]()
     arguments.steps = arguments.steps or model.long
     torch.set_num_threads(1)
-    splits = {"train": images(arguments.data_dir, "train"), "validation": images(arguments.data_dir, "valid"),
+    splits = {"train": images(arguments.data_dir, "train"),
+              "validation": images(arguments.data_dir, "valid"),
               "test": images(arguments.data_dir, "test")}
     classes, error = classifier(arguments.data_dir)
     rows = []
     if arguments.rows:
-        rows = [json.loads(line) for line in arguments.rows.read_text().splitlines() if line.startswith("{")]
+        rows = [json.loads(line)
+                for line in arguments.rows.read_text().splitlines() if line.startswith("{")]
         return write(model, rows, arguments, error)
 
     def learn(seed, how, **until):
         run = Run(model, splits["train"], seed, swaps=how == SWAPS)
         run.go(**until)
-        rows.append({"seed": seed, "how": how, **judged(run, splits, classes, seed, arguments.steps)})
+        rows.append({"seed": seed, "how": how,
+                     **judged(run, splits, classes, seed, arguments.steps)})
         print(json.dumps(rows[-1]), flush=True)
         return run
 
@@ -332,17 +365,21 @@ def difference(rows, how):
 
 
 def write(model, rows, arguments, error):
-    columns = ["seed", "", "iterations", "frozen models", "taken back", "test, nats", f"own log Z − log Z by {model.evaluated}", "R̂", "bulk ESS", "error of digit shares"]
+    columns = ["seed", "", "iterations", "frozen models", "taken back", "test, nats",
+               f"own log Z − log Z by {model.evaluated}", "R̂", "bulk ESS", "error of digit shares"]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     for row in rows:
         swaps = row["how"] == SWAPS
         own = f"{row['own log_z'] - row['log_z']:+.1f}" if swaps else ""
-        lines.append(f"| {row['seed']} | {row['how']} | {row['iterations']} | {row['models'] if swaps else ''} | "
-                     f"{row['taken back'] if swaps else ''} | {nats(row)} | {own} | {row['rhat']:.3f} | {row['ess']:.0f} | "
+        lines.append(f"| {row['seed']} | {row['how']} | {row['iterations']} | "
+                     f"{row['models'] if swaps else ''} | {row['taken back'] if swaps else ''} | "
+                     f"{nats(row)} | {own} | {row['rhat']:.3f} | {row['ess']:.0f} | "
                      f"{100 * row['distance']:.1f} % |")
     differences = [f"| {how} | {' | '.join(difference(rows, how))} |" for how in (ALONE, SHORTER)]
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     model_flag = "" if arguments.model == "rbm" else f" --model {arguments.model}"
+    training = model.how.format(batch=BATCH, buffer=BUFFER, rate=model.rate, decay=model.decay,
+                                square=model.square)
     text = f"""# {model.title}
 
 This page compares two ways of training: persistent contrastive divergence (PCD) alone, and with
@@ -376,7 +413,7 @@ wrote this page on one core of {processor[1] if processor else platform.machine(
 and its sources.
 
 - Training:
-  {model.how.format(batch=BATCH, buffer=BUFFER, rate=model.rate, decay=model.decay, square=model.square)}.
+  {training}.
 - With swaps, chains also change places with states of the reservoir of the newest frozen model.
   Below an acceptance of {FREEZE:g} the present model is frozen as the next one, after all chains
   have moved and swapped {PASSES} times more. Below {REJECT:g} an update is taken back.

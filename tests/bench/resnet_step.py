@@ -21,14 +21,16 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--limit", type=float, default=math.inf)
     given, flags = parser.parse_known_args()
-    told = subprocess.run([given.binary, *BENCH, *flags], stdout=subprocess.PIPE, text=True, check=True)
+    told = subprocess.run([given.binary, *BENCH, *flags], stdout=subprocess.PIPE, text=True,
+                          check=True)
     print(told.stdout)
     median = {stage["name"]: stage["milliseconds"]["median"]
               for stage in json.loads(told.stdout)["stages"]}
     if sorted(median) != STAGES or not all(0 < m < math.inf for m in median.values()):
         sys.exit(f"the stages measured are {median}")
     ratio = median["step"] / median["energy-gradient"]
-    print(f"a step costs {ratio:.3f} times one energy with its gradient; the limit is {given.limit}")
+    print(f"a step costs {ratio:.3f} times one energy with its gradient; the limit "
+          f"is {given.limit}")
     sys.exit(ratio > given.limit)
 
 

@@ -19,21 +19,21 @@ TEST_F(AblateRefusals, BadGridsAreRefusedByOneLine) {
       {"\"gwg\"\n[[samplers]]", "\"gwgg\"\n[[samplers]]", "unknown sampler 'gwgg'; known: gwg"},
       {"radius = [1, 2]", "radius = [0]", "--radius is 0"},
 
-      {"radius = [1, 2]", "radios = 1", "unknown key 'radios'; sample knows: radius"},
+      {"radius = [1, 2]", "radios = 1", "unknown key 'radios'; the options of sample are radius"},
       {"ising.pt", "absent.pt", "absent.pt is not a file"},
       {"parity:u=2", "partiy:u=2", "unknown instance 'partiy'; known: parity"},
 
       {"metric = \"hops\"", "metric = \"hopps\"", "unknown metric 'hopps'; known: hops"},
 
-      {"[common]", "[common", "not TOML"},
+      {"[common]", "[common", "is not valid TOML"},
       {"repeats = 2", "pictures = \"28\"", "pictures is '28'; HEIGHTxWIDTH"},
-      {"title = \"A chain of spins\"", "title = 3", "title must be a text"},
+      {"title = \"A chain of spins\"", "title = 3", "title must be a string"},
       {"repeats = 2", "repeats = \"two\"", "repeats must be a whole number"},
       {"repeats = 2", "mean = \"x\"", "mean must be a number"},
-      {"label = \"chain\"", "label = [\"a\", \"b\"]", "[[models]]: label must be a text"},
+      {"label = \"chain\"", "label = [\"a\", \"b\"]", "[[models]]: label must be a string"},
       {"label = \"chain\"", "train = 3", "[[models]]: train must be a table"},
       {"radius = [1, 2]", "seed = 3", "cells get their seeds from --seed"},
-      {"radius = [1, 2]", "[samplers.more]\nradius = 1", "more is neither a text, a number"},
+      {"radius = [1, 2]", "[samplers.more]\nradius = 1", "more must be a string, a number"},
       {"[[samplers]]\nsampler = \"pas\"",
        "[models.modes]\nwrong = [[1]]\n[[samplers]]\nsampler = \"pas\"", "modes: right is missing"},
   };

@@ -53,13 +53,13 @@ const std::string kEvaluate =
     "evaluate --model rbm --weights rbm.pt --chains 8 --steps 5 --out out --quiet ";
 
 const std::pair<const char*, const char*> kLearn[] = {
-    {"--sampler pafs --adapt", "--adapt acts in burn-in, and "},
-    {"--sampler ab-1st", "ab-1st learns in burn-in, and "},
+    {"--sampler pafs --adapt", "--adapt acts in burn-in, but "},
+    {"--sampler ab-1st", "ab-1st learns in burn-in, but "},
     {"--sampler ab-1st", "with --sigma and --alpha it has nothing to learn"},
-    {"--sampler ab-trace", "ab-trace learns in burn-in, and "},
-    {"--sampler ab-shift --sigma 1 --alpha 0.6", "ab-shift learns in burn-in, and "},
-    {"--sampler lsb-1", "lsb-1 learns in burn-in, and "},
-    {"--sampler flsb-2", "flsb-2 learns in burn-in, and "}};
+    {"--sampler ab-trace", "ab-trace learns in burn-in, but "},
+    {"--sampler ab-shift --sigma 1 --alpha 0.6", "ab-shift learns in burn-in, but "},
+    {"--sampler lsb-1", "lsb-1 learns in burn-in, but "},
+    {"--sampler flsb-2", "flsb-2 learns in burn-in, but "}};
 
 TEST_F(AdaptationEndToEnd, TrainingTakesFixedSamplersOnly) {
   for (const auto& [sampler, sentence] : kLearn) expect_refused(kTrain + sampler, sentence);
@@ -133,7 +133,7 @@ TEST_F(AdaptationEndToEnd, AnAcceptanceFarFromItsTargetIsSaid) {
 
 TEST_F(AdaptationEndToEnd, ABalancingFunctionIsLearnedInBurnIn) {
   const std::string lsb = kGrid + "--sampler lsb-1 ";
-  EXPECT_NE(sample(lsb).err.find("its balancing function is learned in burn-in"),
+  EXPECT_NE(sample(lsb).err.find("no balancing function was learned in burn-in"),
             std::string::npos);
   const Sampled learned = sample(lsb + "--burn-in 5");
   EXPECT_EQ(learned.summary["adaptation"], Json({{"rounds", 5}, {"settled", true}}));

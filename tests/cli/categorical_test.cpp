@@ -25,8 +25,7 @@ class Categorical : public DirectoryFixture {
 
   static std::string training(const std::string& more) {
     return "train --dataset images.pt --levels 3 --batch 10 --buffer 20 --steps-per-iter 2 "
-           "--radius 2 "
-           "--warmup 0 --checkpoint-every 3 --seed 5 --quiet " +
+           "--radius 2 --warmup 0 --checkpoint-every 3 --seed 5 --quiet " +
            more;
   }
 
@@ -111,14 +110,14 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
   refused(
       "train --dataset images.pt --levels 3 --channels 4 --sampler nb --radius 100 --iters 2 --out "
       "x",
-      "nb moves up to 2R - 1 distinct sites, and the model has 12");
+      "nb moves up to 2R - 1 distinct sites, but the model has 12");
   refused("train --dataset freyfaces --data-dir nowhere --iters 2 --out x",
           "nowhere/freyfaces/freyfaces-images-idx3-ubyte (or the same with .gz) is missing");
   refused("train --dataset images.pt --levels 2 --iters 2 --out x",
           "holds whole numbers from 0 to 2");
   succeeds(training("--model resnet --channels 4 --iters 1 --out categorical"));
   refused("evaluate --weights categorical/ema.pt --dataset bars.pt --steps 10 --out y",
-          "bars.pt has 9 binary sites per image; the states of resnet differ");
+          "bars.pt has 9 binary sites per image, but model resnet has other states");
   succeeds(
       "train --dataset images.pt --levels 3 --model rbm --hidden 2 --batch 4 --buffer 8 --iters 1 "
       "--radius 2 --quiet --out rbm");
@@ -126,9 +125,9 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
       "train --dataset bars.pt --model rbm --hidden 2 --batch 4 --buffer 8 --iters 1 --radius 2 "
       "--quiet --out binary");
   refused("evaluate --weights binary/ema.pt --dataset images.pt --levels 3 --steps 10 --out y",
-          "images.pt has 12 sites of 3 values per image; the states of rbm differ");
+          "images.pt has 12 sites of 3 values per image, but model rbm has other states");
   refused("evaluate --weights rbm/ema.pt --dataset bars.pt --steps 10 --out y",
-          "bars.pt has 9 binary sites per image; the states of rbm differ");
+          "bars.pt has 9 binary sites per image, but model rbm has other states");
 }
 
 }  // namespace

@@ -162,9 +162,11 @@ TEST_F(Continuous, ScoreMatchingTrainsAnEnergyThatCanBeSampled) {
   run("sample --model mlp --weights whole/ema.pt --sampler hmc --steps 3 --out draws");
   EXPECT_EQ(draws("draws")[0].second.scalar_type(), torch::kFloat32);
   run("inspect part");
-  expect_refused(train + "--iters 3 --sampler pafs", "--sampler does not go with --objective dsm");
+  expect_refused(train + "--iters 3 --sampler pafs",
+                 "--sampler cannot be combined with --objective dsm");
   expect_refused(train + "--iters 3 --model rbm", "no continuous states");
-  expect_refused("train --dataset strokes --noise 0.2", "--noise does not go with --objective pcd");
+  expect_refused("train --dataset strokes --noise 0.2",
+                 "--noise cannot be combined with --objective pcd");
 }
 
 // The classes of a classifier define energies, for an mlp trained here and for a TorchScript
@@ -183,10 +185,10 @@ TEST_F(Continuous, ClassesOfAClassifierAreEnergies) {
   EXPECT_TRUE(torch::allclose(read_named_tensors(dir_ / "e.pt")[0].second,
                               draws("three")[1].second.reshape({200}), 1e-4, 1e-5));
   expect_refused(sample, "a classifier of 10 classes; --class Y");
-  expect_refused(sample + "--class 10", "--class is 10, and");
+  expect_refused(sample + "--class 10", "--class is 10, but");
   expect_refused(kGaussian + "--sampler hmc --steps 2 --class 1", "gaussian is not a classifier");
   expect_refused("train --objective classify --dataset ring-points", "has no classes");
-  expect_refused(train + "--noise 0.1", "--noise does not go with --objective classify");
+  expect_refused(train + "--noise 0.1", "--noise cannot be combined with --objective classify");
   expect_refused("sample --instance image-modes --sampler hmc --steps 2",
                  "--dataset NAME is needed");
   expect_refused("sample --instance parity --init instance --sampler lb --steps 2",
@@ -223,7 +225,7 @@ TEST_F(Continuous, MistakesGetOneLine) {
   expect_refused(start + "hmc --step-size -1", "--step-size is -1");
   expect_refused(start + "hmc --leapfrog 0", "--leapfrog is 0");
   expect_refused(start + "fhl --pull nan", "--pull is");
-  expect_refused(start + "hmc --gradient-model gaussian=three.pt", "it has 3 sites");
+  expect_refused(start + "hmc --gradient-model gaussian=three.pt", "has 3 sites, but");
   expect_refused(start + "hmc --gradient-model gaussian", "NAME=FILE.pt is needed");
   expect_refused(start + "hmc --gradient-model gaussian=none.pt", "none.pt");
   expect_refused(start + "gwg", "these do: ula, mala, uhmc, hmc, fhl");

@@ -148,7 +148,8 @@ TEST_F(EvaluatedGrid, AFailedEvaluationKeepsTheTraining) {
   fs::remove(first / "evaluation.pt");
   const Outcome done = run_program(resume);
   ASSERT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_NE(done.err.find("1 cells go again: they had failed"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("1 cells are run again because they had failed"), std::string::npos)
+      << done.err;
   EXPECT_EQ(json_file(folder / "out/results.json")["rows"][0]["status"], "done");
   EXPECT_FALSE(fs::exists(first / "checkpoints"));
 }

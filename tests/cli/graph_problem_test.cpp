@@ -104,8 +104,7 @@ TEST_F(GraphSample, TheFileMayNameTheOptimum) {
 TEST_F(GraphSample, ABestAboveTheOptimumIsAWarning) {
   const std::string run =
       "sample --weights graph.txt --model maxcut --sampler gibbs --scan chromatic --steps 50 "
-      "--seed 1 "
-      "--overwrite --out out --optimum ";
+      "--seed 1 --overwrite --out out --optimum ";
   const Launch here{.directory = dir_.path()};
   const Outcome wrong = run_program(run + "9", here);
   EXPECT_EQ(wrong.exit_code, 0);
@@ -122,9 +121,10 @@ TEST_F(GraphSample, TheSummarySaysHowTheTextWasRead) {
   EXPECT_EQ(graph, Json::parse(R"({"vertices": 5, "edges": 3, "header": "n m", "first_vertex": 1,
                                    "isolated_vertices": 1, "repeated_edges": 1})"));
   const Outcome text = sample(command + " --overwrite --out out");
-  EXPECT_NE(text.out.find("graph: 5 vertices, 1 of them isolated, and 3 edges; read with the 'n m' "
-                          "header, its first vertex as 1; 1 repeated edges count once"),
-            std::string::npos)
+  EXPECT_NE(
+      text.out.find("graph: 5 vertices (1 isolated) and 3 edges; the file was read with the "
+                    "'n m' header and with 1 as its first vertex; 1 repeated edges count once"),
+      std::string::npos)
       << text.out;
 }
 
@@ -179,7 +179,7 @@ TEST_F(GraphSample, BadInputIsOneLine) {
       "sample --model ising --weights ising.pt --sampler gwg --steps 2 --out "
       "out ";
   const std::map<std::string, std::string> wrong = {
-      {mis + "loop.txt", "loop.txt: line 2: an edge of vertex 2 with itself"},
+      {mis + "loop.txt", "loop.txt: line 2: the edge joins vertex 2 with itself"},
       {mis + "ising.pt", "not a graph"},
       {mis + "nowhere.txt", "nowhere.txt"},
       {mis + "graph.txt --penalty 0", "--penalty is 0"},

@@ -159,7 +159,9 @@ TEST_F(LearningGrid, AHalfTrainedCellOfAnotherProgramIsNamed) {
   write_text(second / "cell.json", cell.dump());
   const Outcome done = run_program("ablate --resume " + (folder / "out").string());
   ASSERT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_NE(done.err.find("1 cells go again: half-trained, by another program"), std::string::npos)
+  EXPECT_NE(
+      done.err.find("1 cells are run again because they are half-trained, by another program"),
+      std::string::npos)
       << done.err;
   EXPECT_EQ(file_bytes(second / "log.txt").find("resumed"), std::string::npos);
 }
@@ -216,7 +218,7 @@ TEST_F(LearningGrid, RefusesWhatIsOfOtherGrids) {
     write_text(folder / "grid.toml", text);
     refused("", words);
   };
-  with("cells = \"train\"", "cells = \"dream\"", "cells is 'dream'; sample or train is needed");
+  with("cells = \"train\"", "cells = \"dream\"", "cells is 'dream'; it must be sample or train");
   with("lr = -0.25", "sampler = 1", "sampler is not a numeric option of train");
   with("lr = -0.25", "lr = [1]", "lr must be an exponent or [exponent, least]");
   with("below = 0.5\n", "", "below is missing");

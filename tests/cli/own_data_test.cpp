@@ -58,10 +58,11 @@ TEST_F(OwnData, FilesOfSplitsTrainResumeAndAreEvaluated) {
              b = Json::parse(file_bytes(dir_ / "b/ais.json"));
   EXPECT_EQ(a["log_likelihood"], b["log_likelihood"]);
   EXPECT_EQ(a["log_likelihood"].size(), 3u);
-  refused(training("--dataset strokes --test test.npy --iters 2 --out x"),
-          "--test goes with a file of training images; --dataset strokes has splits of its own");
+  refused(
+      training("--dataset strokes --test test.npy --iters 2 --out x"),
+      "--test requires --dataset to be a file of training images, but strokes has its own splits");
   refused(training("--dataset all.pt --test test.npy --iters 2 --out x"),
-          "all.pt holds such images itself");
+          "all.pt already holds images of that split");
   refused(training("--dataset train.npy --test none.npy --iters 2 --out x"),
           "none.npy does not exist");
 }
@@ -85,17 +86,16 @@ TEST_F(OwnData, InspectSaysWhatItReads) {
   put_file(dir_ / "x.h5", "\x89HDF\r\n");
   put_file(dir_ / "x.csv", "0,1\n");
   for (const std::string file : {"x.h5", "x.csv"}) {
-    refused("inspect " + file, file + " is no file that is read; these are: .pt, ");
+    refused("inspect " + file, file + " is not a file that inspect can read; it reads .pt, ");
   }
   fs::create_directory(dir_ / "classes");
-  refused("inspect classes",
-          "classes is neither a run directory, for it has no config.toml, nor a");
+  refused("inspect classes", "classes is neither a run directory (it has no config.toml) nor a");
   // A run that has lost its configuration still contains a picture, which must not be taken for
   // data.
   succeeds(training("--dataset rows.pt --iters 2 --out run"));
   fs::remove(dir_ / "run/config.toml");
-  refused("inspect run", "run is neither a run directory, for it has no config.toml, nor a folder");
-  refused(training("--dataset run --iters 2 --out x"), "run is no file of images");
+  refused("inspect run", "run is neither a run directory (it has no config.toml) nor a folder");
+  refused(training("--dataset run --iters 2 --out x"), "run is not a file of images");
 }
 
 }  // namespace

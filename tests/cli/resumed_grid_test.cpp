@@ -62,7 +62,8 @@ TEST_F(ResumedGrid, AResumedGridGetsMoreTimeForWhatHasNotConverged) {
   const std::string resume = "ablate --resume " + (folder / "out").string();
   const Outcome more = run_program(resume + " --until-converged 20");
   ASSERT_EQ(more.exit_code, 0) << more.err;
-  EXPECT_NE(more.err.find("1 cells go again: they had not converged"), std::string::npos)
+  EXPECT_NE(more.err.find("1 cells are run again because they had not converged"),
+            std::string::npos)
       << more.err;
   const auto after = cells_of(folder / "out");
   EXPECT_FALSE(after.at("00001.json") == before.at("00001.json"));
@@ -135,36 +136,40 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   Json other = json_file(cell(2));
   other["identity"]["program"] = "1f2e3d";
   write_text(cell(2), other.dump());
-  EXPECT_EQ(resumed("1 cells go again: the program was 1f2e3d and is "), std::vector<int>({2}));
+  EXPECT_EQ(resumed("1 cells are run again because the program was 1f2e3d and is "),
+            std::vector<int>({2}));
   other = json_file(cell(3));  // the other program may have numbered its cells otherwise
   other["identity"]["program"] = "1f2e3d";
   write_text(cell(2), other.dump());
-  EXPECT_EQ(resumed("1 cells go again: the program was 1f2e3d and is "), std::vector<int>({2}));
+  EXPECT_EQ(resumed("1 cells are run again because the program was 1f2e3d and is "),
+            std::vector<int>({2}));
   other = json_file(cell(5));
   other.erase("identity");
   write_text(cell(5), other.dump());
-  EXPECT_EQ(resumed("1 cells go again: they do not identify their program and data"),
+  EXPECT_EQ(resumed("1 cells are run again because they do not identify their program and data"),
             std::vector<int>({5}));
   other = json_file(cell(4));
   other["identity"]["device"] = "cuda";
   write_text(cell(4), other.dump());
-  EXPECT_EQ(resumed("1 cells go again: they were computed on cuda"), std::vector<int>({4}));
+  EXPECT_EQ(resumed("1 cells are run again because they were computed on cuda"),
+            std::vector<int>({4}));
   other = json_file(cell(6));
   other["identity"]["measures"]["mean"] = 0.5;
   write_text(cell(6), other.dump());
-  EXPECT_EQ(resumed("1 cells go again: the grid measures something else"), std::vector<int>({6}));
+  EXPECT_EQ(resumed("1 cells are run again because the grid measures something else"),
+            std::vector<int>({6}));
   auto failed = nlohmann::ordered_json::parse(file_bytes(cell(6)));
   failed["status"] = "failed";
   failed["error"] = "out of memory";
   failed["metrics"] = Json::object();
   write_text(cell(6), failed.dump());
-  EXPECT_EQ(resumed(" cells go again: they had failed"), std::vector<int>({6}));
+  EXPECT_EQ(resumed(" cells are run again because they had failed"), std::vector<int>({6}));
   EXPECT_EQ(json_file(cell(6))["status"], "done");
   // The cells of the chain run again, with the second repeats after all first ones; those of the
   // other model are kept.
   write_ising(folder / "ising.pt", 0.31);
-  EXPECT_EQ(resumed("6 cells go again: the contents of " + (folder / "ising.pt").string() +
-                    " have changed"),
+  EXPECT_EQ(resumed("6 cells are run again because the contents of " +
+                    (folder / "ising.pt").string() + " have changed"),
             std::vector<int>({1, 2, 3, 7, 8, 9}));
 }
 

@@ -97,7 +97,8 @@ TEST_F(ResumedSample, AnInterruptedRunSaysHowItGoesOn) {
     if (signal == SIGHUP) program.signal(SIGHUP);  // the kernel's and the shell's
     const Outcome outcome = program.wait();
     EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
-    EXPECT_NE(outcome.err.find("isinglass sample --resume " + (dir_ / "out").string() + " goes on"),
+    EXPECT_NE(outcome.err.find("isinglass sample --resume " + (dir_ / "out").string() +
+                               " continues the run"),
               std::string::npos)
         << outcome.err;
     EXPECT_TRUE(fs::exists(dir_ / "out/samples.pt"));

@@ -71,8 +71,9 @@ TEST_F(SavedWork, AnnealingOutlivesWhatFailsAfterIt) {
       " --chains 50 --steps 9000 --schedule linear --sampler gwg --threads 1";
   expect_done(command + " --out whole");
   const Outcome failed = run_with_a_folder_at("chains.pt", command);
-  expect_refused(failed, {"chains.pt", "ais-checkpoint.pt holds 10000 of 10000 steps",
-                          "isinglass evaluate --resume " + (dir_ / "out").string() + " goes on"});
+  expect_refused(failed,
+                 {"chains.pt", "ais-checkpoint.pt holds 10000 of 10000 steps",
+                  "isinglass evaluate --resume " + (dir_ / "out").string() + " continues the run"});
   ASSERT_TRUE(exists("out/ais-checkpoint.pt"));
   fs::remove(dir_ / "out/chains.pt");
   expect_done("evaluate --resume out");
@@ -118,8 +119,9 @@ TEST_F(SavedWork, CheckpointsOfTrainingOutliveWhatFailsAfterThem) {
       "checkpoints/00000300.pt",
       "train --model rbm --hidden 4 --dataset " + (dir_ / "bars.pt").string() +
           " --batch 6 --buffer 20 --steps-per-iter 12 --iters 300 --checkpoint-every 100");
-  expect_refused(failed, {"00000300.pt", "00000200.pt is kept",
-                          "isinglass train --resume " + (dir_ / "out").string() + " goes on"});
+  expect_refused(failed,
+                 {"00000300.pt", "00000200.pt is kept",
+                  "isinglass train --resume " + (dir_ / "out").string() + " continues the run"});
   fs::remove(dir_ / "out/checkpoints/00000300.pt");
   expect_done("train --resume out");
 }
@@ -147,11 +149,12 @@ TEST_F(Overwrite, LeavesWhatIsOfNoRun) {
   const std::string train =
       "train --model rbm --hidden 3 --dataset bars.pt --iters 2 --batch 5 "
       "--buffer 10 --steps-per-iter 1 --out . --overwrite";
-  expect_refused(run(train), {"log.txt", "not of a run of this program"});
+  expect_refused(run(train), {"log.txt", "does not belong to a run of this program"});
   EXPECT_TRUE(exists("summary.json"));
   fs::remove(dir_ / "config.toml");
-  expect_refused(run(train), {"log.txt", "not of a run of this program"});
-  expect_refused(run(kSample + ". --overwrite"), {"samples.pt", "not of a run of this program"});
+  expect_refused(run(train), {"log.txt", "does not belong to a run of this program"});
+  expect_refused(run(kSample + ". --overwrite"),
+                 {"samples.pt", "does not belong to a run of this program"});
   EXPECT_TRUE(exists("summary.json"));
   for (const std::string& name : own) EXPECT_EQ(file_bytes(dir_ / name), "mine") << name;
 }
@@ -189,7 +192,7 @@ TEST_F(Overwrite, AForeignConfigurationIsNoRun) {
   fs::create_directories(dir_ / "own");
   for (const std::string text : {"seed = 1\n", "# isinglass\nseed = 1\n", ""}) {
     write_text(dir_ / "own/config.toml", text);
-    expect_refused(run(kSample + "own --overwrite"), {"config.toml", "not of a run"});
+    expect_refused(run(kSample + "own --overwrite"), {"config.toml", "does not belong to a run"});
     EXPECT_EQ(file_bytes(dir_ / "own/config.toml"), text);
   }
 }
@@ -229,7 +232,8 @@ TEST_F(SecondSignal, EndsWhatCannotBeStopped) {
     close(writer);
     EXPECT_EQ(outcome.exit_code, 130);
     EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
-    EXPECT_NE(outcome.err.find("isinglass: interrupted: at once"), std::string::npos);
+    EXPECT_NE(outcome.err.find("isinglass: interrupted: a second signal ended the run at once"),
+              std::string::npos);
     EXPECT_FALSE(exists("out"));
   }
 }

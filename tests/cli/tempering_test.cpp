@@ -118,7 +118,7 @@ TEST_F(TemperedSample, BadInputIsOneLine) {
        "--start-scale"},
       {"sample --instance misled-flat --sampler hmc --steps 2 --start-scale 2 --out out",
        "--start-scale applies to tempering only, and needs --rungs"},
-      {gwg + "--rungs 4 --start-scale 2", "--start-scale is of continuous states"},
+      {gwg + "--rungs 4 --start-scale 2", "--start-scale requires continuous states"},
       {"evaluate --instance ising-grid:side=6 --sampler dlp --unadjusted --steps 5 --out out",
        "dlp is not exact"},
       {"evaluate --instance ising-grid:side=6 --sampler dlp --unadjusted --method tempering "

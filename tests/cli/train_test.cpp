@@ -219,7 +219,7 @@ TEST_F(Training, ReturnsAfterADivergenceAreSaid) {
   command.erase(command.find(" --quiet"), std::string_view(" --quiet").size());
   const Outcome outcome = run_program(command);
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
-  const std::string said = "isinglass: training diverged, and goes on from iteration 0; ";
+  const std::string said = "isinglass: training diverged and continues from iteration 0; ";
   const size_t first = outcome.err.find(said), second = outcome.err.find(said, first + 1);
   EXPECT_NE(second, std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find(said, second + 1), std::string::npos) << outcome.err;
@@ -297,7 +297,8 @@ TEST_F(Training, RatesFallAsAsked) {
   EXPECT_EQ(rates("--lr-schedule cosine --clip 0.5").back(), 0);
   const Outcome refused = run_program(train_command(dir_.path(), "refused") + " --lr-end 0.002");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("--lr-end does not go with --lr-schedule constant"), std::string::npos)
+  EXPECT_NE(refused.err.find("--lr-end cannot be combined with --lr-schedule constant"),
+            std::string::npos)
       << refused.err;
 }
 
@@ -383,7 +384,7 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
 
   const std::string nowhere = "--out " + (dir / "none").string();
   for (const auto& [refused, words] : std::vector<std::pair<Outcome, std::string>>{
-           {run(nowhere + " --buffer 50"), "--buffer does not go with --objective cd"},
+           {run(nowhere + " --buffer 50"), "--buffer cannot be combined with --objective cd"},
            {run(nowhere, "--model resnet "), "--scan chromatic needs a sparse graph"}}) {
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_EQ(line_count(refused.err), 1) << refused.err;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "kernels/ops/check.h"
-#include "kernels/ops/first_order_path.h"
+#include "kernels/ops/lattice.h"
 #include "kernels/ops/metropolis.h"
-#include "kernels/ops/neighbourhood_table.h"
+#include "kernels/ops/path.h"
 #include "kernels/ops/scratch.h"
 #include "kernels/ops/swish.h"
 #include "tests/simt/devices.h"

@@ -25,7 +25,7 @@ TEST(Ranks, ShareChainsInWholeGroups) {
   const auto shares = [](int64_t size, int64_t chains, int64_t group) {
     return on_ranks<std::pair<int64_t, int64_t>>(size, [&](const Ranks& ranks) {
       const Shard shard = ranks.shard(chains, group);
-      return std::pair(share.first, share.count);
+      return std::pair(shard.first, shard.count);
     });
   };
   using Shares = std::vector<std::pair<int64_t, int64_t>>;
@@ -150,13 +150,13 @@ TEST(StopConsensus, GrantsToAllAtTheSameCall) {
   constexpr int64_t kCalls = 200'000, kWish = 1000;
   const auto calls = on_ranks<Call>(3, [&](const Ranks& ranks) {
     const CountedRank counted(ranks);
-    StopConsensus agreement(counted);
+    StopConsensus stop_consensus(counted);
     Call granted;
     for (int64_t i = 0; i < kCalls; ++i) {
-      const StopFlags wishes = agreement(
+      const StopFlags flags = stop_consensus(
           {.stop = ranks.rank() == 2 && i == kWish, .save = ranks.rank() == 0 && i == 2 * kWish});
-      if (wishes.stop && granted.stop < 0) granted.stop = i;
-      if (wishes.save && granted.save < 0) granted.save = i;
+      if (flags.stop && granted.stop < 0) granted.stop = i;
+      if (flags.save && granted.save < 0) granted.save = i;
     }
     words += counted.counts.sums;
     return granted;
@@ -170,10 +170,10 @@ TEST(StopConsensus, GrantsToAllAtTheSameCall) {
   words = 0;
   on_ranks<int64_t>(2, [&](const Ranks& ranks) {
     const CountedRank counted(ranks);
-    StopConsensus agreement(counted);
+    StopConsensus stop_consensus(counted);
     for (int64_t i = 0; i < 5; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(260));
-      agreement({});
+      stop_consensus({});
     }
     words += counted.counts.sums;
     return ranks.rank();
@@ -182,10 +182,10 @@ TEST(StopConsensus, GrantsToAllAtTheSameCall) {
 }
 
 TEST(StopConsensus, OfOneRankIsAtOnce) {
-  StopConsensus agreement(Ranks::single_process());
-  EXPECT_FALSE(agreement({}).stop);
-  const StopFlags wishes = agreement({.stop = true, .save = true});
-  EXPECT_TRUE(wishes.stop && wishes.save);
+  StopConsensus stop_consensus(Ranks::single_process());
+  EXPECT_FALSE(stop_consensus({}).stop);
+  const StopFlags flags = stop_consensus({.stop = true, .save = true});
+  EXPECT_TRUE(flags.stop && flags.save);
 }
 
 }  // namespace

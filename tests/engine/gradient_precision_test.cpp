@@ -116,8 +116,9 @@ TEST(GradientPrecision, StepsStayExact) {
 
 TEST(GradientPrecision, IsRefusedWhereThereIsOne) {
   const auto model = new_model("rbm", {.image_height = 2, .image_width = 2, .hidden = 2}, 1);
-  EXPECT_ERROR(model->set_gradient_precision(GradientPrecision::kBfloat16),
-               "gradient-precision bf16: rbm has gradients in float32 only");
+  EXPECT_ERROR(
+      model->set_gradient_precision(GradientPrecision::kBfloat16),
+      "bf16 requires a model with gradients in bfloat16, but rbm has gradients in float32 only");
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ def main():
     shown = dict(SHOWN.findall(page))
     example = Path(source, "examples/extending")
     files = {str(file.relative_to(example)): file for file in example.rglob("*") if file.is_file()}
-    files |= {f"tests/extending/{file.name}": file for file in Path(__file__).parent.glob("*_test.cpp")}
+    files |= {f"tests/extending/{file.name}": file
+              for file in Path(__file__).parent.glob("*_test.cpp")}
     if set(shown) != set(files):
         sys.exit(f"the page shows {sorted(shown)}, and the files are {sorted(files)}")
     for name, file in files.items():

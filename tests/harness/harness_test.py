@@ -46,7 +46,8 @@ def main():
         for suite, expected in EXPECTED.items():
             _, passed = run(ctest, build, "--tests-regex", f"^planted.{suite}$")
             if passed != (expected != "failed"):
-                sys.exit(f"{suite}: expected {expected}, and ctest {'passes' if passed else 'fails'}")
+                sys.exit(f"{suite}: expected {expected}, and ctest "
+                         f"{'passes' if passed else 'fails'}")
 
 
 if __name__ == "__main__":

@@ -14,13 +14,15 @@ import unittest
 from pathlib import Path
 
 PROGRAM, WARM = sys.argv[1:3]
-SAMPLE = ["sample", "--instance", "ising-grid:side=4", "--sampler", "gwg", "--quiet", "--out", "out"]
+SAMPLE = ["sample", "--instance", "ising-grid:side=4", "--sampler", "gwg", "--quiet", "--out",
+          "out"]
 ENDLESS = [*SAMPLE, "--steps", "100000000", "--thin", "1000000"]
 
 
 def command(program, *arguments, folder, **variables):
-    return subprocess.Popen([program, *arguments], cwd=folder, env=dict(os.environ, **variables), stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([program, *arguments], cwd=folder, env=dict(os.environ, **variables),
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
 
 
 def limit_files():
@@ -58,10 +60,12 @@ class Warm(unittest.TestCase):
         self.assertEqual(code, 2)
 
     def test_arguments_environment_and_directory(self):
-        _, complaint, _ = self.same("train", "--model", "rbm", "--dataset", "no such", "--out", "out")
+        _, complaint, _ = self.same("train", "--model", "rbm", "--dataset", "no such", "--out",
+                                    "out")
         self.assertIn("no such", complaint)
         for place in ("here", "there"):  # each call has its own
-            _, complaint, _ = self.same("train", "--model", "rbm", "--dataset", "mnist", "--out", "out", ISINGLASS_DATA=place)
+            _, complaint, _ = self.same("train", "--model", "rbm", "--dataset", "mnist", "--out",
+                                        "out", ISINGLASS_DATA=place)
             self.assertIn(place, complaint)
 
     def test_a_signal_arrives(self):
@@ -89,8 +93,9 @@ class Warm(unittest.TestCase):
 
     def test_a_limit_is_kept(self):
         for out, program in (("real", PROGRAM), ("warm", WARM)):
-            process = subprocess.run([program, *SAMPLE[:-1], out, "--steps", "10000"], cwd=self.folder, capture_output=True,
-                                     preexec_fn=limit_files, text=True, check=False)
+            process = subprocess.run([program, *SAMPLE[:-1], out, "--steps", "10000"],
+                                     cwd=self.folder, capture_output=True, preexec_fn=limit_files,
+                                     text=True, check=False)
             self.assertIn("cannot write", process.stderr)
             self.assertEqual(process.returncode, 2)
 

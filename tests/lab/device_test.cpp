@@ -45,7 +45,8 @@ TEST(Device, OfADriverTooOldIsNamedWithBothVersions) {
       "the NVIDIA driver of this machine supports CUDA 12.4, which is too old for this build with "
       "CUDA 13.0";
   for (const char* name : {"cuda", "cuda:0"}) {
-    EXPECT_ERROR(device_of(name, 0, old_driver()), "device is " + std::string(name) + ": " + words);
+    EXPECT_ERROR(device_of(name, 0, old_driver()),
+                 "device is " + std::string(name) + ", but " + words);
   }
   Warnings heard;
   {
@@ -56,7 +57,7 @@ TEST(Device, OfADriverTooOldIsNamedWithBothVersions) {
     EXPECT_EQ(device_of("cpu", 0, old_driver()), torch::Device(torch::kCPU));
   }
   ASSERT_EQ(heard.said.size(), 1);
-  EXPECT_EQ(heard.said.front().find("the CPU is used: " + words), 0);
+  EXPECT_EQ(heard.said.front().find("the CPU is used, because " + words), 0);
 }
 
 TEST(Device, OfAnotherTroubleSaysWhatCudaSays) {

@@ -163,7 +163,7 @@ TEST(LibraryAlone, ErrorsNameOptions) {
   EXPECT_EQ(message(spec), "steps is required");
   spec.steps = 10;
   spec.thin = 11;
-  EXPECT_EQ(message(spec), "thin is 11; at most steps = 10 is needed");
+  EXPECT_EQ(message(spec), "thin is 11, but it must be at most steps, which is 10");
   spec.thin = 1;
   spec.sampler.options["scan"] = "random";
   EXPECT_TRUE(message(spec).starts_with("scan is not an option of gwg")) << message(spec);

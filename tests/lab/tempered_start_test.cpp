@@ -105,7 +105,7 @@ TEST(LikelihoodRounds, BeyondWhatStepsAreNumberedByAreRefused) {
         {.model = {.instance = kLattice}, .sampler = {"gwg", {}}, .chains = 4, .temperatures = 8},
         {.device = torch::kCPU});
     EXPECT_ERROR(evaluation.restore(folder / "checkpoint.pt"),
-                 "its round is " + std::to_string(round));
+                 "is at round " + std::to_string(round));
   }
 }
 

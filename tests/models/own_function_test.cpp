@@ -60,8 +60,8 @@ TEST(OwnFunction, IsKnownByItsEnergies) {
         StateSpace{StateKind::kContinuous, 4}, StateSpace{StateKind::kPermutation, 6, 6}}) {
     EXPECT_NO_THROW(check_against(*linear(1, space), *linear(1, space)));
     EXPECT_ERROR(check_against(*linear(1, space), *linear(1.0001, space)),
-                 "the checkpoint belongs to a run with another function than model mine: U of one "
-                 "fixed state was");
+                 "the checkpoint belongs to a run with another function than model mine, whose "
+                 "energy U at a fixed state was");
     EXPECT_EQ(functions_sha256(*linear(1, space), torch::kCPU),
               functions_sha256(*linear(1, space), torch::kCPU));
     EXPECT_NE(functions_sha256(*linear(1, space), torch::kCPU),
@@ -107,8 +107,7 @@ TEST(OwnFunction, ThatVariesIsKnownByItsParameters) {
   EXPECT_ERROR(check_against(*varying(1e-6), *linear(1)), "another function");
   EXPECT_ERROR(check_against(*varying(1), *varying(1)),
                "it cannot be checked whether the checkpoint belongs to model mine, which has no "
-               "parameters: its "
-               "energies are not the same from call to call");
+               "parameters: its energies are not the same from call to call");
   EXPECT_ERROR(check_against(*varying(1), *linear(1)), "were not the same from call to call");
   EXPECT_EQ(functions_sha256(*varying(1), torch::kCPU), std::nullopt);
   const auto trained = varying(1);
@@ -125,8 +124,7 @@ TEST(OwnFunction, ThatCannotBeCalledThereIsRefused) {
 TEST(OwnFunction, WithParametersGoesOnFromACheckpointWithoutEnergies) {
   EXPECT_ERROR(require_same_functions(nullptr, *linear(1), torch::kCPU, kWhat),
                "it cannot be checked whether the checkpoint belongs to model mine, which has no "
-               "parameters: it "
-               "holds none of its energies");
+               "parameters: it holds none of its energies");
   const auto trained = linear(1);
   trained->register_parameter("w", torch::ones(3));
   EXPECT_NO_THROW(require_same_functions(nullptr, *trained, torch::kCPU, kWhat));

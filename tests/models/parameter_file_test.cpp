@@ -104,8 +104,7 @@ TEST(ParameterFile, OfACheckpointTheOnlyStateDictCounts) {
   const PtDict two = {{"model", {dict_of(own)}}, {"ema_model", {dict_of(own)}}};
   EXPECT_ERROR(
       parameters_in(PtValue{two}, "it"),
-      "it holds several state dicts: model, ema_model; the one to load must be in a file of "
-      "its own");
+      "it holds several state dicts: model, ema_model; the one to load must be in a separate file");
   const PtDict none = {{"epoch", {int64_t{3}}}, {"optimizer", {optimiser}}};
   EXPECT_ERROR(parameters_in(PtValue{none}, "it"), "it holds epoch, which is not a tensor");
 }
@@ -269,7 +268,8 @@ TEST(ParameterFile, ANetworkSaysThatItRounds) {
     EXPECT_EQ(load(0.1, torch::kFloat32), "");
     EXPECT_EQ(load(0.5, torch::kFloat64), "");  // exact in float32, like the others
     const std::string said = load(0.1, torch::kFloat64);
-    EXPECT_NE(said.find("the model computes in float32, and numbers of tensor"), std::string::npos)
+    EXPECT_NE(said.find("the model computes in float32, so that float64 numbers of tensor"),
+              std::string::npos)
         << said;
     EXPECT_NE(said.find("by up to 1.5e-08 of their size"), std::string::npos) << said;
     EXPECT_NE(load(1e-50, torch::kFloat64).find("by up to 1 of"), std::string::npos);
@@ -302,7 +302,7 @@ TEST(ParameterFile, TheBaseMeanFitsTheImage) {
   ModelSample broken = sample_of("resnet_base");
   const torch::Tensor mean = broken.tensors.back().second;
   broken.options.image_height = 6;
-  expect_refused(broken, "'mean' has 30 values; an image of 6x6 has 36");
+  expect_refused(broken, "'mean' has 30 values, but an image of 6x6 has 36");
   broken.options.image_height = 5;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const float value : {0.0f, 1.0f, -0.5f, nan}) {

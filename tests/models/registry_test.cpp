@@ -155,9 +155,9 @@ TEST(AsStates, RefusesWhatWouldBecomeOtherValues) {
   EXPECT_ERROR(as_states(many, of(0, 256), "x"), "x hold the value 256");  // 0 in uint8
   EXPECT_ERROR(as_states(many, of(-1, 3), "x"), "x hold the value -1");
   EXPECT_ERROR(as_states(binary, of(0, 1).to(torch::kFloat32), "x"),
-               "must be uint8, and are float32");
+               "must be uint8, but are float32");
   EXPECT_ERROR(as_states({StateKind::kContinuous, 2}, of(0, 1), "x"),
-               "must be float32, and are int64");
+               "must be float32, but are int64");
 }
 
 TEST(CheckSpace, AllowsWhatKernelsCanNumber) {

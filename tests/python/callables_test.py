@@ -62,7 +62,8 @@ def test_exceptions_arrive_unchanged():
     assert caught.value is thrown
     assert any(entry.name == "fails" for entry in caught.traceback)
     with pytest.raises(Own):
-        ig.train(_Failing(Own), torch.zeros(20, SITES, dtype=torch.uint8).index_fill(1, torch.tensor([1]), 1),
+        ig.train(_Failing(Own),
+                 torch.zeros(20, SITES, dtype=torch.uint8).index_fill(1, torch.tensor([1]), 1),
                  sampler="gwg", iters=2, batch=4, buffer=8, steps_per_iter=1)
     with pytest.raises(RuntimeError, match="mat1 and mat2|size mismatch|must match"):
         sampled(Cubic(SITES + 1))
@@ -104,7 +105,8 @@ def test_nan_later_is_counted_and_rejected():
 
 
 def test_one_chain_of_a_module_that_squeezes():
-    run = ig.sample(ig.energy(lambda x: x.sum(1, keepdim=True).squeeze(), sites=SITES), "gwg", chains=1, steps=3)
+    run = ig.sample(ig.energy(lambda x: x.sum(1, keepdim=True).squeeze(), sites=SITES), "gwg",
+                    chains=1, steps=3)
     assert torch.equal(run.energy, run.samples.sum(2).double())
 
 
@@ -124,7 +126,7 @@ def test_not_callable_and_wrong_arguments():
 def test_states_on_another_device_or_of_another_type():
     target = ig.energy(linear, sites=SITES)
     sampler = ig.sampler("gwg")
-    with pytest.raises(ig.Error, match="x is on meta, and the target on cpu"):
+    with pytest.raises(ig.Error, match="x is on meta, but the target is on cpu"):
         sampler.init(target, start().to("meta"))
     with pytest.raises(ig.Error, match="must be uint8"):
         sampler.init(target, start().float())
@@ -139,12 +141,14 @@ def test_states_of_other_whole_numbers(dtype):
     target = ig.energy(linear, sites=SITES)
     x = start()
     assert torch.equal(target.energy(x.to(dtype)), target.energy(x))
-    plain, other = (ig.sample(target, "gwg", init=states, steps=3, seed=1) for states in (x, x.to(dtype)))
+    plain, other = (ig.sample(target, "gwg", init=states, steps=3, seed=1)
+                    for states in (x, x.to(dtype)))
     assert torch.equal(plain.samples, other.samples)
     if dtype == torch.bool:
         return
     spins = 2 * x.to(dtype) - 1
-    for refused in (lambda: target.energy(spins), lambda: ig.sample(target, "gwg", init=spins, steps=3)):
+    for refused in (lambda: target.energy(spins),
+                    lambda: ig.sample(target, "gwg", init=spins, steps=3)):
         with pytest.raises(ig.Error, match=r"\(x \+ 1\) / 2"):
             refused()
 
@@ -155,7 +159,8 @@ def test_module_changed_between_steps():
     target = ig.energy(module, sites=SITES)
     sampler = ig.sampler("gwg")
     state = sampler.init(target, start(), seed=1)
-    for optimiser in (torch.optim.SGD(module.parameters(), 0.1), torch.optim.Adam(module.parameters(), 0.1),
+    for optimiser in (torch.optim.SGD(module.parameters(), 0.1),
+                      torch.optim.Adam(module.parameters(), 0.1),
                       torch.optim.Adam(module.parameters(), 0.1, foreach=True),
                       torch.optim.Adam(module.parameters(), 0.1, fused=True)):
         sampler.step(target, state)
@@ -173,7 +178,8 @@ def test_module_changed_between_steps():
 
 
 @pytest.mark.parametrize("around", [torch.no_grad, torch.inference_mode,
-                                    lambda: torch.autocast("cpu", torch.bfloat16), torch.enable_grad])
+                                    lambda: torch.autocast("cpu", torch.bfloat16),
+                                    torch.enable_grad])
 def test_modes_around(around):
     """The caller's modes do not change the draws."""
     module = Mlp(SITES)
@@ -185,16 +191,20 @@ def test_modes_around(around):
         x = start()  # an inference tensor in inference mode
         state = sampler.run(target, x, steps=2, seed=1)
         sampler.step(target, state)
-        mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu"))
+        mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
+                torch.is_autocast_enabled("cpu"))
     with around():
-        assert mode == (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu"))
+        assert (mode ==
+                (torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
+                 torch.is_autocast_enabled("cpu")))
     assert torch.equal(run.samples, expected.samples) and torch.equal(run.energy, expected.energy)
     sampler.step(target, state)
 
 
 def test_train_or_eval_as_the_user_left_it():
-    module = torch.nn.Sequential(torch.nn.Linear(SITES, 16), torch.nn.BatchNorm1d(16), torch.nn.Dropout(0.5),
-                                 torch.nn.SiLU(), torch.nn.Linear(16, 1), torch.nn.Flatten(0))
+    module = torch.nn.Sequential(torch.nn.Linear(SITES, 16), torch.nn.BatchNorm1d(16),
+                                 torch.nn.Dropout(0.5), torch.nn.SiLU(), torch.nn.Linear(16, 1),
+                                 torch.nn.Flatten(0))
     for mode in (True, False):
         module.train(mode)
         before = module[1].num_batches_tracked.item()
@@ -214,14 +224,17 @@ def test_half_of_a_module_in_float64():
 def test_compiled_modules():
     module = Mlp(SITES)
     run = sampled(torch.compile(module, backend="aot_eager"), "pafs", radius=2)
-    assert torch.allclose(run.energy[-1], module(run.samples[-1].float()).detach().double(), atol=1e-5)
+    assert torch.allclose(run.energy[-1], module(run.samples[-1].float()).detach().double(),
+                          atol=1e-5)
 
 
 def test_torch_func():
     module = Cubic(SITES)
     parameters = {name: tensor.detach() * 2 for name, tensor in module.named_parameters()}
     run = sampled(lambda x: torch.func.functional_call(module, parameters, (x,)))
-    assert torch.equal(run.energy[-1], torch.func.functional_call(module, parameters, (run.samples[-1].float(),)).double())
+    assert torch.equal(run.energy[-1],
+                       torch.func.functional_call(module, parameters,
+                                                  (run.samples[-1].float(),)).double())
     target = ig.energy(module, sites=SITES)
     gradient = torch.func.grad(lambda x: module(x).sum())
     x = states_of(SITES)[:5]
@@ -247,18 +260,21 @@ class Noisy(Mlp):
 
 
 def normalised():
-    return torch.nn.Sequential(torch.nn.Linear(SITES, 16), torch.nn.BatchNorm1d(16), torch.nn.SiLU(),
-                               torch.nn.Linear(16, 1), torch.nn.Flatten(0))
+    return torch.nn.Sequential(torch.nn.Linear(SITES, 16), torch.nn.BatchNorm1d(16),
+                               torch.nn.SiLU(), torch.nn.Linear(16, 1), torch.nn.Flatten(0))
 
 
-@pytest.mark.parametrize("make,words", [(lambda: Noisy(SITES), "differ between two calls of the same states"),
-                                        (normalised, "depend on the other states of a batch")])
+@pytest.mark.parametrize("make,words",
+                         [(lambda: Noisy(SITES), "differ between two calls of the same states"),
+                          (normalised, "depend on the other states of a batch")])
 def test_energies_that_are_not_those_of_states_are_told(make, words):
     module = make()
     target = ig.energy(module, sites=SITES, name="mine")
     both = target.with_gradient_of(ig.energy(Mlp(SITES), sites=SITES))
     for one in (target, both):
-        with pytest.warns(UserWarning, match=f"energy mine gives energies that {words}|model mine gives.*{words}"):
+        with pytest.warns(UserWarning,
+                          match=f"energy mine gives energies that {words}|model "
+                                f"mine gives.*{words}"):
             run = ig.sample(one, "gwg", chains=4, steps=3)
         assert run.summary["exact"] is False and words in run.summary["inexact"]
     with pytest.warns(UserWarning, match=words):
@@ -271,4 +287,5 @@ def test_energies_that_are_not_those_of_states_are_told(make, words):
         assert ig.sample(target, "gwg", chains=40, steps=30).summary["exact"] is True
         ig.sampler("gwg").init(target, chains=8)
         assert "inexact" not in ig.evaluate(target, sampler="gwg", chains=4, steps=5).values
-        ig.sample(ig.energy(lambda x: module(x).bfloat16().float(), sites=SITES), "rwm", chains=4, steps=3)
+        ig.sample(ig.energy(lambda x: module(x).bfloat16().float(), sites=SITES), "rwm", chains=4,
+                  steps=3)

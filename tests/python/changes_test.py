@@ -30,7 +30,8 @@ class Changing(torch.nn.Module):
             self.requires_grad_(False)
 
     def forward(self, x):
-        return self.beta * (self.second(torch.tanh(self.first(x)))[:, 0] + x @ (self.mean + self.hidden))
+        return (self.beta *
+                (self.second(torch.tanh(self.first(x)))[:, 0] + x @ (self.mean + self.hidden)))
 
     def free_energy(self, x):
         return self(x)
@@ -41,7 +42,8 @@ def replace_data(module):
 
 
 def assign(module):
-    module.load_state_dict({name: tensor * 2 for name, tensor in module.state_dict().items()}, assign=True)
+    module.load_state_dict({name: tensor * 2 for name, tensor in module.state_dict().items()},
+                           assign=True)
 
 
 def replace_parameter(module):
@@ -85,7 +87,8 @@ AROUND = {
     "lambda": lambda module: ig.energy(lambda x: module(x), sites=SITES),
     "partial": lambda module: ig.energy(functools.partial(module), sites=SITES),
     "method": lambda module: ig.energy(module.free_energy, sites=SITES),
-    "other gradient": lambda module: ig.energy(module, sites=SITES).with_gradient_of(ig.energy(Cubic(SITES), sites=SITES)),
+    "other gradient": lambda module:
+        ig.energy(module, sites=SITES).with_gradient_of(ig.energy(Cubic(SITES), sites=SITES)),
 }
 
 
@@ -127,11 +130,13 @@ def test_the_law_after_a_change_is_that_of_the_new_energy():
 
 def test_products_and_the_librarys_own_models():
     sampler = ig.sampler("mala")
-    module = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1), torch.nn.Flatten(0))
+    module = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1),
+                                 torch.nn.Flatten(0))
     gaussian = ig.models.gaussian(mean=torch.zeros(3), precision=torch.ones(3))
     product = ig.models.product([ig.energy(module, sites=3, states="continuous"), gaussian])
     changes = [lambda: module[0].weight.data.mul_(3), lambda: gaussian.parameters()["mean"].add_(1),
-               lambda: gaussian.parameters()["mean"].data.add_(1), lambda: gaussian.parameters()["mean"].numpy().__iadd__(1)]
+               lambda: gaussian.parameters()["mean"].data.add_(1),
+               lambda: gaussian.parameters()["mean"].numpy().__iadd__(1)]
     for target, some in ((product, changes), (gaussian, changes[1:])):
         state = sampler.init(target, chains=16, seed=1)
         for change in some:
@@ -148,7 +153,8 @@ def test_training_between_steps():
         sampler = ig.sampler(name)
         state = sampler.init(rbm, chains=16, seed=1)
         sampler.step(rbm, state)
-        ig.train(rbm, bars(60), sampler="gwg", iters=20, batch=10, buffer=20, steps_per_iter=1, lr=0.05, warmup=0)
+        ig.train(rbm, bars(60), sampler="gwg", iters=20, batch=10, buffer=20, steps_per_iter=1,
+                 lr=0.05, warmup=0)
         sampler.step(rbm, state)
         assert torch.allclose(state.energy, rbm.energy(state.x).detach().double(), atol=1e-4), name
 
@@ -167,8 +173,10 @@ def test_states_that_are_written_to(name, ising):
             sampler.step(target, state)
 
 
-@pytest.mark.parametrize("name,states", [("gwg", "binary"), ("pafs", "binary"), ("lbj", "binary"), ("lb", "binary"),
-                                         ("ab-1st", "binary"), ("hmc", "continuous"), ("mala", "continuous")])
+@pytest.mark.parametrize("name,states",
+                         [("gwg", "binary"), ("pafs", "binary"), ("lbj", "binary"),
+                          ("lb", "binary"), ("ab-1st", "binary"), ("hmc", "continuous"),
+                          ("mala", "continuous")])
 def test_nothing_changes_where_nothing_has_changed(name, states):
     """A loop of steps has the draws of one call, with at most one more call of the energy each."""
     calls = []
@@ -193,7 +201,8 @@ def test_nothing_changes_where_nothing_has_changed(name, states):
         calls.clear()
         sampler.steps(target, again, 12, unchanged=unchanged)
         if name != "lb":  # which also asks for every neighbour
-            assert (looped, len(calls)) == ((12, 12) if unchanged else (24, 13)) or states == "continuous"
+            assert ((looped, len(calls)) == ((12, 12) if unchanged else (24, 13)) or
+                    states == "continuous")
 
 
 def test_a_state_is_moved_by_one_call_at_a_time():

@@ -16,7 +16,8 @@ PROGRAM = os.environ.get("ISINGLASS_BINARY", str(ROOT / "build/isinglass"))
 def program():
     """Runs the program with these arguments; returns what it printed."""
     def run(*arguments):
-        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False)
+        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
+                              check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
     return run
@@ -24,7 +25,8 @@ def program():
 
 def states_of(sites, categories=2):
     """Returns all states, uint8 [K^D, D]."""
-    return torch.cartesian_prod(*[torch.arange(categories)] * sites).reshape(-1, sites).to(torch.uint8)
+    states = torch.cartesian_prod(*[torch.arange(categories)] * sites)
+    return states.reshape(-1, sites).to(torch.uint8)
 
 
 class Cubic(torch.nn.Module):
@@ -42,7 +44,8 @@ class Cubic(torch.nn.Module):
     def forward(self, x):
         x = x.flatten(1)
         linear = x @ self.field
-        return linear + ((x @ self.pairs) * x).sum(1) + 0.3 * torch.sin(2 * linear) + 0.05 * linear**3
+        return (linear + ((x @ self.pairs) * x).sum(1) + 0.3 * torch.sin(2 * linear) +
+                0.05 * linear**3)
 
 
 class Mlp(torch.nn.Module):

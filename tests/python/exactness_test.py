@@ -9,7 +9,8 @@ import torch
 import isinglass as ig
 from conftest import Cubic, states_of
 
-CHAINS, STEPS, ERRORS = 3000, 24, 5  # ERRORS: standard errors; one of 45 averages exceeds this with probability 3e-5
+# One of 45 averages differs by more than ERRORS standard errors with probability 3e-5.
+CHAINS, STEPS, ERRORS = 3000, 24, 5
 
 KINDS = {
     "binary": (ig.energy(Cubic(8), sites=8), states_of(8)),
@@ -65,7 +66,8 @@ def test_continuous_law(sampler):
     if "continuous" not in names.get(sampler, ""):
         pytest.skip(f"{sampler} does not move continuous states")
     deviation = torch.tensor([1.0, 0.5, 2.0])
-    target = ig.energy(lambda x: 0.5 * ((x / deviation) ** 2).sum(1), sites=3, states="continuous", name="normal")
+    target = ig.energy(lambda x: 0.5 * ((x / deviation) ** 2).sum(1), sites=3, states="continuous",
+                       name="normal")
     start = torch.randn(CHAINS, 3, generator=torch.Generator().manual_seed(2)) * deviation
     run = ig.sample(target, sampler, init=start, steps=STEPS, thin=2, seed=3)
     if not run.summary["exact"]:
@@ -84,7 +86,8 @@ def test_gradient_is_the_modules_own():
     expected = module(relaxed)
     assert torch.equal(energy, expected.detach().double())
     assert torch.equal(gradient, torch.autograd.grad(expected.sum(), relaxed)[0])
-    differences = torch.autograd.functional.jacobian(lambda v: target.energy(v).sum(), x[:3].float())
+    differences = torch.autograd.functional.jacobian(lambda v: target.energy(v).sum(),
+                                                     x[:3].float())
     assert torch.equal(differences, gradient[:3])
 
 
@@ -113,6 +116,7 @@ def test_likelihood_of_images():
     target, states = KINDS["binary"]
     images = states[torch.arange(0, 256, 5)]
     energy = target.energy(states).detach().double()
-    found = ig.evaluate(target, images, mean=torch.full((8,), 0.4), sampler="gwg", chains=400, steps=300, seed=2)
+    found = ig.evaluate(target, images, mean=torch.full((8,), 0.4), sampler="gwg", chains=400,
+                        steps=300, seed=2)
     exact = -energy[::5].mean() - torch.logsumexp(-energy, 0)
     assert abs(found.log_likelihood["forward"] - exact) < 5 * found.log_z_se

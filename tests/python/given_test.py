@@ -18,7 +18,8 @@ def test_states_of_other_kinds_are_taken_where_they_are_clear():
     for same in (x.numpy(), x.tolist(), x.bool(), x.long(), x.numpy().astype("int32")):
         assert torch.equal(sampler.run(target, same, steps=3, seed=1).x, expected)
         assert torch.equal(target.energy(same), target.energy(x))
-        assert torch.equal(ig.sample(target, "gwg", init=same, chains=4, steps=3, seed=1).samples[-1], expected)
+        assert torch.equal(
+            ig.sample(target, "gwg", init=same, chains=4, steps=3, seed=1).samples[-1], expected)
     assert target.energy(x.double()).dtype == torch.float32
     gaussian = ig.models.gaussian(mean=torch.zeros(3), precision=torch.ones(3))
     points = torch.randn(5, 3, dtype=torch.float64)
@@ -42,18 +43,22 @@ def test_gradients_of_relaxed_states():
         energy, gradient = target.energy_and_grad(x)
         relaxed = x.clone().requires_grad_(True)
         wanted, = torch.autograd.grad(target.energy(relaxed).sum(), relaxed)
-        assert torch.allclose(gradient, wanted.float()) and torch.allclose(energy, target.energy(x).double())
+        assert (torch.allclose(gradient, wanted.float()) and
+                torch.allclose(energy, target.energy(x).double()))
 
 
 @pytest.mark.parametrize("call,words", [
-    (lambda: ig.sample(Cubic(4), "gwg", steps=3), r"Cubic'> is not a target; isinglass\.energy\(…, sites=D\) makes one"),
+    (lambda: ig.sample(Cubic(4), "gwg", steps=3),
+     r"Cubic'> is not a target; isinglass\.energy\(…, sites=D\) makes one"),
     (lambda: ig.evaluate(lambda x: x.sum(1), steps=3), "is not a target"),
     (lambda: ig.sampler("gwg").init(Cubic(4)), "is not a target"),
     (lambda: ig.sampler("gwg").run(None, steps=3), "is not a target"),
-    (lambda: ig.ablate(targets={"a": Cubic(4)}, samplers=["gwg"], steps=3), r"targets\['a'\] is of type Cubic"),
+    (lambda: ig.ablate(targets={"a": Cubic(4)}, samplers=["gwg"], steps=3),
+     r"targets\['a'\] is of type Cubic"),
     (lambda: ig.energy(Cubic(4), sites=4).energy("text"), "the states are of type str"),
     (lambda: ig.energy(Cubic(4), sites=4).energy([[0, 1, -1, 0]]), "the states hold the value -1"),
-    (lambda: ig.energy(Cubic(4), sites=4).energy([[0, 1, 300, 0]]), "the states hold the value 300"),
+    (lambda: ig.energy(Cubic(4), sites=4).energy([[0, 1, 300, 0]]),
+     "the states hold the value 300"),
     (lambda: ig.energy(Cubic(4), sites=4).energy([[0, 1, 5, 0]]), "hold the value 5"),
     (lambda: ig.energy(Cubic(4), sites=8.0), r"sites= is 8\.0; a whole number"),
     (lambda: ig.energy(Cubic(4), sites=True), "sites= is True; a whole number"),

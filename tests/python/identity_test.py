@@ -47,8 +47,8 @@ class Attribute(torch.nn.Module):
 
 
 FUNCTIONS = {"closure": closure, "lambda": lambda beta: lambda x: closure(beta)(x),
-             "bound method": lambda beta: Holder(beta).energy, "partial": lambda beta: functools.partial(scaled, beta=beta),
-             "attribute": Attribute}
+             "bound method": lambda beta: Holder(beta).energy,
+             "partial": lambda beta: functools.partial(scaled, beta=beta), "attribute": Attribute}
 
 
 def target_of(kind, beta):
@@ -77,11 +77,13 @@ def test_functions_within_others(tmp_path):
 
 def test_a_grid_goes_on_for_the_same_function_alone(tmp_path):
     def accepted(beta):
-        grid = ig.ablate(targets={"mine": target_of("closure", beta)}, samplers=["gwg"], steps=40, chains=20, out=tmp_path)
+        grid = ig.ablate(targets={"mine": target_of("closure", beta)}, samplers=["gwg"], steps=40,
+                         chains=20, out=tmp_path)
         return grid.frame.acceptance[0]
 
     def fresh(beta):
-        return ig.sample(target_of("closure", beta), "gwg", steps=40, chains=20, seed=0).summary["acceptance"]
+        return ig.sample(target_of("closure", beta), "gwg", steps=40, chains=20,
+                         seed=0).summary["acceptance"]
 
     assert accepted(1.0) == pytest.approx(fresh(1.0), abs=1e-12)
     written = (tmp_path / "cells/00001.json").stat().st_mtime_ns
@@ -92,16 +94,19 @@ def test_a_grid_goes_on_for_the_same_function_alone(tmp_path):
 
 def test_summaries_tell_functions_apart():
     def run(beta):
-        return ig.sample(target_of("closure", beta), "gwg", steps=4, chains=4).summary["energies_sha256"]
+        return ig.sample(target_of("closure", beta), "gwg", steps=4,
+                         chains=4).summary["energies_sha256"]
 
     assert run(1.0) == run(1.0) != run(2.0)
-    assert ig.evaluate(target_of("closure", 1.0), **EVALUATION).values["energies_sha256"] == run(1.0)
-    assert "energies_sha256" not in ig.sample(ig.models.bernoulli(theta=torch.zeros(4)), "gwg", steps=4).summary
+    assert (ig.evaluate(target_of("closure", 1.0), **EVALUATION).values["energies_sha256"] ==
+            run(1.0))
+    assert "energies_sha256" not in ig.sample(ig.models.bernoulli(theta=torch.zeros(4)), "gwg",
+                                              steps=4).summary
 
 
 def test_dropout_varies_and_is_known_by_its_parameters(tmp_path):
-    module = torch.nn.Sequential(torch.nn.Linear(SITES, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1),
-                                 torch.nn.Flatten(0))
+    module = torch.nn.Sequential(torch.nn.Linear(SITES, 8), torch.nn.Dropout(0.5),
+                                 torch.nn.Linear(8, 1), torch.nn.Flatten(0))
     target = ig.energy(module, sites=SITES)
     first = ig.evaluate(target, **EVALUATION, out=tmp_path)
     assert first.values["energies_sha256"] is None
@@ -115,7 +120,8 @@ def test_dropout_varies_and_is_known_by_its_parameters(tmp_path):
 def test_what_varies_without_parameters_is_never_gone_on_with(tmp_path):
     target = ig.energy(lambda x: x.sum(1) + torch.rand(len(x)), sites=SITES, name="mine")
     ig.evaluate(target, **EVALUATION, out=tmp_path)
-    with pytest.raises(ig.Error, match="it cannot be checked whether .* belongs to energy mine, which has no parameters"):
+    with pytest.raises(ig.Error, match="it cannot be checked whether .* belongs to energy mine, "
+                                       "which has no parameters"):
         ig.evaluate(target, **EVALUATION, out=tmp_path)
 
 
@@ -124,8 +130,8 @@ class Normalised(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.net = torch.nn.Sequential(torch.nn.Linear(SITES, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1),
-                                       torch.nn.Flatten(0))
+        self.net = torch.nn.Sequential(torch.nn.Linear(SITES, 8), torch.nn.BatchNorm1d(8),
+                                       torch.nn.Linear(8, 1), torch.nn.Flatten(0))
         self.register_buffer("mean", torch.zeros(SITES))
 
     def forward(self, x):
@@ -135,12 +141,15 @@ class Normalised(torch.nn.Module):
 
 def test_asking_changes_nothing():
     module = Normalised()
-    mean, state = module.mean, {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    mean, state = (module.mean,
+                   {name: tensor.clone() for name, tensor in module.state_dict().items()})
     random = torch.get_rng_state()
     torch.manual_seed(0)
     before = torch.get_rng_state()
-    asked = ig._targets.energies_twice(module, ig.energy(Mlp(SITES), sites=SITES).random_states(5).float())
-    assert asked.shape == (2, 5) and module.mean is mean and torch.equal(torch.get_rng_state(), before)
+    asked = ig._targets.energies_twice(module,
+                                       ig.energy(Mlp(SITES), sites=SITES).random_states(5).float())
+    assert (asked.shape == (2, 5) and module.mean is mean and
+            torch.equal(torch.get_rng_state(), before))
     assert all(torch.equal(tensor, state[name]) for name, tensor in module.state_dict().items())
     assert ig._targets.energies_twice(lambda x: 1 / 0, torch.zeros(2, SITES)) is None
     torch.set_rng_state(random)
@@ -154,14 +163,16 @@ def test_nothing_is_compiled_for_it():
         return graph.forward
 
     module = Mlp(SITES)
-    for compiled in (torch.compile(module, backend=backend), torch.compile(closure(1.0), backend=backend)):
+    for compiled in (torch.compile(module, backend=backend),
+                     torch.compile(closure(1.0), backend=backend)):
         assert ig._targets.energies_twice(compiled, torch.zeros(2, SITES)).shape == (2, 2)
     assert not shapes
 
 
 def test_an_evaluation_begun_before_goes_on(tmp_path):
     """Checkpoints of earlier versions hold no energies."""
-    for target, refused in ((target_of("attribute", 1.0), False), (target_of("closure", 1.0), True)):
+    for target, refused in ((target_of("attribute", 1.0), False),
+                            (target_of("closure", 1.0), True)):
         out = tmp_path / str(refused)
         first = ig.evaluate(target, **EVALUATION, out=out)
         assert math.isfinite(first.log_z)

@@ -36,7 +36,8 @@ def linear(x):
 
 TARGETS = {
     "ising": lambda: ig.instance("ising-grid:side=4,coupling=0.3"),
-    "rbm": lambda: ig.models.rbm(W=torch.randn(5, SITES), b_v=torch.zeros(SITES), b_h=torch.zeros(5)),
+    "rbm": lambda:
+        ig.models.rbm(W=torch.randn(5, SITES), b_v=torch.zeros(SITES), b_h=torch.zeros(5)),
     "maxcut": lambda: ig.models.maxcut(edges=torch.tensor([[0, 1], [1, 2]]), sites=SITES),
     "categorical": lambda: ig.models.categorical(theta=torch.randn(5, 3)),
     "permutation": lambda: ig.models.permutation(w=torch.randn(5, 5)),
@@ -44,9 +45,11 @@ TARGETS = {
     "module": lambda: ig.energy(Mlp(SITES), sites=SITES),
     "method": lambda: ig.energy(Cubic(SITES).forward, sites=SITES),
     "partial": lambda: ig.energy(functools.partial(Cubic(SITES)), sites=SITES, name="partial"),
-    "product": lambda: ig.models.product([ig.models.gaussian(mean=torch.zeros(4), precision=torch.ones(4)),
-                                          ig.energy(Mlp(4), sites=4, states="continuous")]),
-    "other gradient": lambda: TARGETS["ising"]().with_gradient_of(ig.energy(Mlp(SITES), sites=SITES)),
+    "product": lambda:
+        ig.models.product([ig.models.gaussian(mean=torch.zeros(4), precision=torch.ones(4)),
+                           ig.energy(Mlp(4), sites=4, states="continuous")]),
+    "other gradient": lambda:
+        TARGETS["ising"]().with_gradient_of(ig.energy(Mlp(SITES), sites=SITES)),
 }
 
 
@@ -93,8 +96,10 @@ def test_samplers(way):
     sampler = ig.sampler("pafs", radius=3, adapt=True, seed=4)
     sampler.run(ising, steps=2, chains=3)
     again = way(sampler)
-    assert again.name == "pafs" and again.options == sampler.options and repr(again) == repr(sampler)
-    assert torch.equal(again.run(ising, steps=5, chains=3).x, sampler.run(ising, steps=5, chains=3).x)
+    assert (again.name == "pafs" and again.options == sampler.options and
+            repr(again) == repr(sampler))
+    assert torch.equal(again.run(ising, steps=5, chains=3).x,
+                       sampler.run(ising, steps=5, chains=3).x)
 
 
 def options_of(name):
@@ -123,7 +128,8 @@ def test_chains_go_on_bit_for_bit(name, kind):
         assert pickled(sampler.step(one.target, one)).evaluations == info.evaluations
         sampler.steps(one.target, one, 20)
         assert torch.equal(one.x, state.x) and torch.equal(one.energy, state.energy)
-        assert torch.equal(one.acceptance, state.acceptance) and torch.equal(one.mean_acceptance, state.mean_acceptance)
+        assert (torch.equal(one.acceptance, state.acceptance) and
+                torch.equal(one.mean_acceptance, state.mean_acceptance))
 
 
 @pytest.mark.parametrize("way", WAYS)

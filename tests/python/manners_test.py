@@ -27,7 +27,8 @@ def world():
         "tf32": (torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "threads": (torch.get_num_threads(), torch.get_num_interop_threads()),
-        "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)],
+        "signals": [signal.getsignal(number)
+                    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)],
         "warnings": list(warnings.filters),
         "directory": os.getcwd(),
         "environment": dict(os.environ),
@@ -43,14 +44,18 @@ CALLS = {
     "sample": lambda target: ig.sample(target, "gwg", chains=4, steps=5),
     "step": step,
     "energy": lambda target: target.energy(target.random_states(4)),
-    "train": lambda target: ig.train(target, bars(50), sampler="gwg", iters=3, batch=5, buffer=10, steps_per_iter=2),
-    "train by name": lambda target: ig.train("mlp", bars(50), sampler="gwg", iters=3, batch=5, buffer=10,
-                                             steps_per_iter=2),
+    "train": lambda target:
+        ig.train(target, bars(50), sampler="gwg", iters=3, batch=5, buffer=10, steps_per_iter=2),
+    "train by name": lambda target:
+        ig.train("mlp", bars(50), sampler="gwg", iters=3, batch=5, buffer=10,
+                 steps_per_iter=2),
     "evaluate": lambda target: ig.evaluate(target, bars(50), sampler="gwg", chains=4, steps=10),
-    "ablate": lambda target: ig.ablate(targets={"mine": target}, samplers=["gwg"], steps=10, chains=4),
+    "ablate": lambda target:
+        ig.ablate(targets={"mine": target}, samplers=["gwg"], steps=10, chains=4),
     "error": lambda target: pytest.raises(ig.Error, ig.sample, target, "gwg", steps=-1),
-    "their error": lambda target: pytest.raises(ZeroDivisionError, ig.sample, ig.energy(lambda x: 1 / 0, sites=3),
-                                                "gwg", steps=1),
+    "their error": lambda target:
+        pytest.raises(ZeroDivisionError, ig.sample, ig.energy(lambda x: 1 / 0, sites=3),
+                      "gwg", steps=1),
 }
 
 
@@ -96,7 +101,8 @@ def test_default_dtype_is_the_processs_own():
     def work():
         for name in ("mlp", "resnet", "rbm"):
             more = {"channels": 4} if name == "resnet" else {}
-            ig.train(name, bars(50), sampler="gwg", iters=20, batch=5, buffer=10, steps_per_iter=2, **more)
+            ig.train(name, bars(50), sampler="gwg", iters=20, batch=5, buffer=10, steps_per_iter=2,
+                     **more)
         ig.sample(target, "gwg", chains=20, steps=2000)
         done.set()
 
@@ -109,13 +115,15 @@ def test_default_dtype_is_the_processs_own():
             torch.set_default_dtype(torch.float64)
             time.sleep(0.0002)
         thread.join()
-        assert done.is_set() and seen == {torch.float64} and torch.get_default_dtype() == torch.float64
+        assert (done.is_set() and seen == {torch.float64} and
+                torch.get_default_dtype() == torch.float64)
     finally:
         torch.set_default_dtype(torch.float32)
 
 
 def same_with_float64_as_default(draws):
-    """Requires the tensors that draws() returns to be the same bits and type if float64 is the default type."""
+    """Requires the tensors that draws() returns to be the same bits and type if float64 is the
+    default type."""
     expected = draws()
     torch.set_default_dtype(torch.float64)
     try:
@@ -126,12 +134,15 @@ def same_with_float64_as_default(draws):
         assert ours.dtype == theirs.dtype and torch.equal(ours, theirs)
 
 
-@pytest.mark.parametrize("name", ["ising-grid:side=3,coupling=0.3", "misled-mixture", "misled-rings", "misled-flat"])
+@pytest.mark.parametrize("name",
+                         ["ising-grid:side=3,coupling=0.3", "misled-mixture", "misled-rings",
+                          "misled-flat"])
 def test_default_dtype_makes_no_difference_to_instances(name):
     def draws():
         target = ig.instance(name)
         return [ig.sample(target, sampler, chains=4, burn_in=20, steps=20, seed=2).energy
-                for sampler in (("gwg", "pafs", "lb", "block-gibbs", "lsb-2", "ab-1st") if "ising" in name
+                for sampler in (("gwg", "pafs", "lb", "block-gibbs", "lsb-2", "ab-1st")
+                                if "ising" in name
                                 else ("mala", "hmc", "fhl"))]
 
     same_with_float64_as_default(draws)
@@ -159,8 +170,10 @@ def test_default_dtype_makes_no_difference(model):
 
     def draws():
         images = bars(60)
-        fit = ig.train(model, images, sampler="gwg", iters=3, batch=5, buffer=10, steps_per_iter=2, warmup=0, **shape)
-        energies = [ig.sample(fit.target, name, chains=4, burn_in=6, steps=6, seed=2, init=bars(4)).energy
+        fit = ig.train(model, images, sampler="gwg", iters=3, batch=5, buffer=10, steps_per_iter=2,
+                       warmup=0, **shape)
+        energies = [ig.sample(fit.target, name, chains=4, burn_in=6, steps=6, seed=2,
+                              init=bars(4)).energy
                     for name in ("gwg", "pafs", "lbj", "dlp", "gibbs")]
         ais = ig.evaluate(fit.target, images, sampler="gwg", chains=4, steps=10)
         return [*fit.parameters.values(), *energies, ais.log_weights]
@@ -170,13 +183,16 @@ def test_default_dtype_makes_no_difference(model):
 
 @pytest.mark.parametrize("sampler", [entry["name"] for entry in ig._tables.TABLES["samplers"]])
 def test_default_dtype_of_samplers(sampler):
-    kinds = {"binary": "ising-grid:side=4,coupling=0.3", "categorical": "categorical:sites=6,categories=3",
-             "ordered": "lattice-gaussian-rotated:sites=6,categories=5", "continuous": "misled-mixture",
-             "permutation": "permutation:sites=6"}
-    states = {entry["name"]: entry["states"] for entry in ig._tables.TABLES["samplers"]}[sampler].split(", ")
+    kinds = {"binary": "ising-grid:side=4,coupling=0.3",
+             "categorical": "categorical:sites=6,categories=3",
+             "ordered": "lattice-gaussian-rotated:sites=6,categories=5",
+             "continuous": "misled-mixture", "permutation": "permutation:sites=6"}
+    states = {entry["name"]: entry["states"]
+              for entry in ig._tables.TABLES["samplers"]}[sampler].split(", ")
 
     def draws():
-        return [ig.sample(ig.instance(kinds[kind]), sampler, chains=12, burn_in=6, steps=6, seed=2).energy
+        return [ig.sample(ig.instance(kinds[kind]), sampler, chains=12, burn_in=6, steps=6,
+                          seed=2).energy
                 for kind in states]
 
     same_with_float64_as_default(draws)
@@ -208,7 +224,8 @@ def test_ctrl_c_in_a_callable_keeps_the_draws():
 
 
 def alarm(seconds):
-    threading.Thread(target=lambda: (time.sleep(seconds), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
+    threading.Thread(target=lambda: (time.sleep(seconds), os.kill(os.getpid(), signal.SIGINT)),
+                     daemon=True).start()
 
 
 def test_ctrl_c_in_our_own_code(ising):
@@ -229,7 +246,8 @@ def test_ctrl_c_in_our_own_code(ising):
 
 def test_ctrl_c_in_training_goes_on(tmp_path):
     images = bars(100)
-    options = {"sampler": "gwg", "batch": 10, "buffer": 20, "steps_per_iter": 2, "warmup": 0, "seed": 1, "hidden": 4}
+    options = {"sampler": "gwg", "batch": 10, "buffer": 20, "steps_per_iter": 2, "warmup": 0,
+               "seed": 1, "hidden": 4}
     whole = ig.train("rbm", images, iters=150, **options)
     calls = []
 
@@ -243,7 +261,8 @@ def test_ctrl_c_in_training_goes_on(tmp_path):
     fit = caught.value.fit
     assert fit.interrupted and 20 <= fit.iteration < 150 and len(fit.metrics) == fit.iteration
     again = ig.train("rbm", images, iters=150, out=tmp_path / "run", **options)
-    assert all(torch.equal(again.parameters[name], tensor) for name, tensor in whole.parameters.items())
+    assert all(torch.equal(again.parameters[name], tensor)
+               for name, tensor in whole.parameters.items())
 
 
 def test_ctrl_c_in_evaluation_goes_on(ising, tmp_path):
@@ -270,7 +289,8 @@ def test_their_own_signal_handler():
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(Alarm) as caught:
-            ig.sample(ig.instance("ising-grid:side=4,coupling=0.3"), "gwg", chains=100, steps=3_000_000, thin=1000)
+            ig.sample(ig.instance("ising-grid:side=4,coupling=0.3"), "gwg", chains=100,
+                      steps=3_000_000, thin=1000)
         assert caught.value.run.interrupted
         assert signal.getsignal(signal.SIGALRM) is ring
     finally:
@@ -278,7 +298,8 @@ def test_their_own_signal_handler():
 
 
 def test_two_targets_in_two_threads():
-    targets = [ig.energy(Mlp(SITES, seed=1), sites=SITES), ig.instance("ising-grid:side=4,coupling=0.3"),
+    targets = [ig.energy(Mlp(SITES, seed=1), sites=SITES),
+               ig.instance("ising-grid:side=4,coupling=0.3"),
                ig.energy(Mlp(SITES, seed=2), sites=SITES)]
     options = {"chains": 8, "steps": 60, "thin": 3, "seed": 5, "radius": 2}
     expected = [ig.sample(target, "pafs", **options).samples for target in targets]

@@ -26,4 +26,5 @@ def test_notebook(file, tmp_path):
 
 
 def test_they_are_what_their_texts_say():
-    subprocess.run([sys.executable, "-B", ROOT / "scripts/pages/notebooks.py", "--check"], check=True)
+    subprocess.run([sys.executable, "-B", ROOT / "scripts/pages/notebooks.py", "--check"],
+                   check=True)

@@ -10,18 +10,20 @@ from conftest import Cubic, Mlp, bars
 
 TABLES = ig._tables.TABLES
 # One value for each of the program's options that have no keyword.
-VALUES = {"model": "rbm", "weights": "w.pt", "factors": "mlp=x.pt", "sites": 4, "categories": 2, "penalty": 3.0, "class_": 1,
-          "image": (2, 2), "instance": "parity", "gradient_model": "mlp=x.pt", "dataset": "strokes", "netcdf": True,
-          "grid": "g.toml", "preset": "parity", "sampler": "gwg", "init": "random"}
+VALUES = {"model": "rbm", "weights": "w.pt", "factors": "mlp=x.pt", "sites": 4, "categories": 2,
+          "penalty": 3.0, "class_": 1, "image": (2, 2), "instance": "parity",
+          "gradient_model": "mlp=x.pt", "dataset": "strokes", "netcdf": True, "grid": "g.toml",
+          "preset": "parity", "sampler": "gwg", "init": "random"}
 
 
 def call(name, **options):
     target = ig.energy(Cubic(4), sites=4)
     return {"sample": lambda: ig.sample(target, "gwg", steps=3, **options),
             "evaluate": lambda: ig.evaluate(target, sampler="gwg", chains=4, steps=3, **options),
-            "train": lambda: ig.train(Mlp(16), bars(20), sampler="gwg", iters=1, batch=2, buffer=4, steps_per_iter=1,
-                                      **options),
-            "ablate": lambda: ig.ablate(targets={"mine": target}, samplers=["gwg"], steps=3, chains=2, **options)}[name]()
+            "train": lambda: ig.train(Mlp(16), bars(20), sampler="gwg", iters=1, batch=2, buffer=4,
+                                      steps_per_iter=1, **options),
+            "ablate": lambda: ig.ablate(targets={"mine": target}, samplers=["gwg"], steps=3,
+                                        chains=2, **options)}[name]()
 
 
 @pytest.mark.parametrize("name", ["sample", "evaluate", "train", "ablate"])
@@ -30,7 +32,8 @@ def test_what_the_signature_has_not_is_refused(name):
     left_out = [option["python"] for option in TABLES[name] if option["python"] not in known]
     assert left_out
     for option in [*left_out, "stepss"]:
-        with pytest.raises(ig.Error, match=f"^{name} has no option {option}=; it knows: ") as raised:
+        with pytest.raises(ig.Error,
+                           match=f"^{name} has no option {option}=; it knows: ") as raised:
             call(name, **{option: VALUES.get(option, 1)})
         offered = str(raised.value).partition("it knows: ")[2].split(", ")
         assert not set(offered) & set(left_out), offered
@@ -41,7 +44,8 @@ IDLE = {
         lambda t: ig.sample(t, "gwg", steps=3, data=bars(20)),
     'data= applies to chains that start with init="data", and init= is another':
         lambda t: ig.sample(t, "gwg", steps=3, init="random", data=bars(20)),
-    "levels= applies to images, and data= is not given": lambda t: ig.sample(t, "gwg", steps=3, levels=4),
+    "levels= applies to images, and data= is not given": lambda t:
+        ig.sample(t, "gwg", steps=3, levels=4),
     "levels= applies to images, and there are none": lambda t: ig.evaluate(t, steps=3, levels=4),
     "data_dir= is the folder of a data set by name, and data= is not a name":
         lambda t: ig.sample(t, "gwg", steps=3, init="data", data=bars(20), data_dir="x"),
@@ -49,10 +53,14 @@ IDLE = {
         lambda t: ig.evaluate(t, bars(20), steps=3, data_dir="x"),
     "data_dir= is the folder of a data set by name, and the data are in memory":
         lambda t: ig.train(Mlp(16), bars(20), data_dir="x"),
-    "hidden= applies to a model by name only; a target or module has its own": lambda t: ig.train(Mlp(16), bars(20), hidden=4),
-    "base= applies to a model by name only; a target or module has its own": lambda t: ig.train(t, bars(20), base=False),
-    "weights= applies to a model by name only; a target or module has its own": lambda t: ig.train(t, bars(20), weights="w.pt"),
-    "device= applies to a model by name only; a target or module has its own": lambda t: ig.train(t, bars(20), device="cuda"),
+    "hidden= applies to a model by name only; a target or module has its own": lambda t:
+        ig.train(Mlp(16), bars(20), hidden=4),
+    "base= applies to a model by name only; a target or module has its own": lambda t:
+        ig.train(t, bars(20), base=False),
+    "weights= applies to a model by name only; a target or module has its own": lambda t:
+        ig.train(t, bars(20), weights="w.pt"),
+    "device= applies to a model by name only; a target or module has its own": lambda t:
+        ig.train(t, bars(20), device="cuda"),
     'labels= applies to images in memory with objective="classify" only':
         lambda t: ig.train("mlp", bars(20), labels=torch.zeros(20, dtype=torch.int64)),
     "the seed= of <isinglass.Sampler gwg> would have no effect":
@@ -63,9 +71,11 @@ IDLE = {
         lambda t: ig.ablate(targets={"a": t}, samplers=["gwg"], steps=3, weights="w.pt"),
     'dataset= applies to chains that start with init="data", and init= is not "data"':
         lambda t: ig.ablate(targets={"a": t}, samplers=["gwg"], steps=3, dataset="strokes"),
-    "ablate has no option moves=; it knows: ": lambda t: ig.ablate(targets={"a": t}, samplers=["gwg"], steps=3, moves=True),
+    "ablate has no option moves=; it knows: ": lambda t:
+        ig.ablate(targets={"a": t}, samplers=["gwg"], steps=3, moves=True),
     "ablate has no option steps=; it knows: ": lambda t: ig.ablate("parity", steps=3),
-    "a grid by name or file has its own title, targets, samplers and claims, so that none can be given":
+    "a grid by name or file has its own title, targets, samplers and claims, so that "
+    "none can be given":
         lambda t: ig.ablate("parity", title="x"),
 }
 
@@ -89,10 +99,13 @@ def test_the_seed_of_a_sampler_counts(ising):
     assert torch.equal(draws(ig.sampler("gwg", seed=5), seed=6), draws("gwg", seed=6))
     assert torch.equal(draws(ig.sampler("gwg")), draws("gwg"))
     found = [ig.evaluate(ising, sampler=sampler, chains=3, steps=5, **more).log_z
-             for sampler, more in ((ig.sampler("gwg", seed=5), {}), ("gwg", {"seed": 5}), ("gwg", {}))]
+             for sampler, more in ((ig.sampler("gwg", seed=5), {}), ("gwg", {"seed": 5}),
+                                   ("gwg", {}))]
     assert found[0] == found[1] != found[2]
-    trained = [ig.train("rbm", bars(20), sampler=sampler, iters=2, batch=2, buffer=4, steps_per_iter=1, hidden=2,
-                        **more).parameters["W"] for sampler, more in ((ig.sampler("gwg", seed=5), {}), ("gwg", {"seed": 5}), ("gwg", {}))]
+    trained = [ig.train("rbm", bars(20), sampler=sampler, iters=2, batch=2, buffer=4,
+                        steps_per_iter=1, hidden=2, **more).parameters["W"]
+               for sampler, more in ((ig.sampler("gwg", seed=5), {}), ("gwg", {"seed": 5}),
+                                     ("gwg", {}))]
     assert torch.equal(trained[0], trained[1]) and not torch.equal(trained[0], trained[2])
 
 
@@ -100,13 +113,14 @@ def test_data_by_name_are_found_in_data_dir(tmp_path):
     with pytest.raises(ig.Error, match=str(tmp_path)):
         ig.evaluate(ig.energy(Cubic(4), sites=4), "mnist", steps=3, data_dir=tmp_path)
     with pytest.raises(ig.Error, match=str(tmp_path)):
-        ig.sample(ig.energy(Cubic(4), sites=4), "gwg", steps=3, init="data", data="mnist", data_dir=tmp_path)
+        ig.sample(ig.energy(Cubic(4), sites=4), "gwg", steps=3, init="data", data="mnist",
+                  data_dir=tmp_path)
 
 
 def test_chains_of_a_grid_begin_at_data(tmp_path):
     torch.save(bars(30), tmp_path / "bars.pt")
-    grid = ig.ablate(targets={"mine": ig.energy(Mlp(16), sites=16)}, samplers=["gwg"], steps=3, chains=2, init="data",
-                     dataset=tmp_path / "bars.pt")
+    grid = ig.ablate(targets={"mine": ig.energy(Mlp(16), sites=16)}, samplers=["gwg"], steps=3,
+                     chains=2, init="data", dataset=tmp_path / "bars.pt")
     assert (grid.frame.status == "done").all(), grid.frame.error
 
 
@@ -121,12 +135,17 @@ def test_a_folder_of_a_presets_name_is_no_grid(tmp_path, monkeypatch):
 
 def test_values_of_a_grid_are_toml(tmp_path):
     toml = ig._ablation._toml
-    assert [toml(value) for value in (True, 3, 2.5, float("inf"), float("nan"), numpy.int64(4), numpy.float64(0.5),
-                                      torch.tensor(3), [1, "a"], "é\x7f\"", tmp_path, {"a b": 1})] == [
-        "true", "3", "2.5", "inf", "nan", "4", "0.5", "3", '[1, "a"]', '"é\\u007f\\""', f'"{tmp_path}"', '{"a b" = 1}']
-    with pytest.raises(ig.Error, match="a grid holds <object .*>; only texts, numbers, True, False and lists of them"):
+    for value, text in (
+            (True, "true"), (3, "3"), (2.5, "2.5"), (float("inf"), "inf"), (float("nan"), "nan"),
+            (numpy.int64(4), "4"), (numpy.float64(0.5), "0.5"), (torch.tensor(3), "3"),
+            ([1, "a"], '[1, "a"]'), ("é\x7f\"", '"é\\u007f\\""'), (tmp_path, f'"{tmp_path}"'),
+            ({"a b": 1}, '{"a b" = 1}')):
+        assert toml(value) == text
+    with pytest.raises(ig.Error, match="a grid holds <object .*>; only strings, numbers, True, "
+                                       "False and lists of them"):
         toml(object())
     target = ig.energy(Cubic(4), sites=4)
     for wrong in (float("inf"), float("nan"), {"a": 1}):
         with pytest.raises(ig.Error, match="radius"):
-            ig.ablate(targets={"a": target}, samplers=[{"sampler": "pafs", "radius": wrong}], steps=3)
+            ig.ablate(targets={"a": target}, samplers=[{"sampler": "pafs", "radius": wrong}],
+                      steps=3)

@@ -13,8 +13,10 @@ import isinglass as ig
 from conftest import ROOT, states_of
 
 FOLDERS = [os.environ.get("ISINGLASS_PUBLISHED", ""), ROOT.parent / "shared/peers/GWG_release"]
-FILE = next((file for folder in FOLDERS if folder and (file := Path(folder) / "mlp.py").exists()), None)
-pytestmark = pytest.mark.skipif(FILE is None, reason="no copy of GWG_release: ISINGLASS_PUBLISHED names none")
+FILE = next((file for folder in FOLDERS if folder and (file := Path(folder) / "mlp.py").exists()),
+            None)
+pytestmark = pytest.mark.skipif(FILE is None,
+                                reason="no copy of GWG_release: ISINGLASS_PUBLISHED names none")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,8 @@ NAMES = ["ResNetEBM", "mlp_ebm", "MNISTConvNet", "MLPEBM_cat"]
 
 
 def theirs(net, target, x):
-    relaxed = x.float() if target.categories == 2 else torch.nn.functional.one_hot(x.long(), target.categories).float()
+    relaxed = (x.float() if target.categories == 2
+               else torch.nn.functional.one_hot(x.long(), target.categories).float())
     relaxed.requires_grad_()
     energy = -net(relaxed).reshape(len(x))
     return energy.detach(), torch.autograd.grad(energy.sum(), relaxed)[0].flatten(1)
@@ -67,7 +70,8 @@ def test_draws(published, name):
     for sampler in ("gwg", "pafs", "dlp"):
         run = ig.sample(target, sampler, chains=4, steps=6, thin=2, seed=1)
         for states, energy in zip(run.samples, run.energy):
-            assert torch.allclose(theirs(net, target, states)[0].double(), energy.double(), rtol=1e-5)
+            assert torch.allclose(theirs(net, target, states)[0].double(), energy.double(),
+                                  rtol=1e-5)
 
 
 def test_draws_follow_the_law(published):
@@ -77,10 +81,11 @@ def test_draws_follow_the_law(published):
             parameter.mul_(3)  # new weights are nearly flat
         states = states_of(6)
         law = torch.softmax(net(states.float()).squeeze(-1).double(), 0)
-    run = ig.sample(ig.energy(sites_energy(net), sites=6), "pafs", radius=3, chains=200, burn_in=100, steps=400, thin=8,
-                    seed=2)
+    run = ig.sample(ig.energy(sites_energy(net), sites=6), "pafs", radius=3, chains=200,
+                    burn_in=100, steps=400, thin=8, seed=2)
     number = (run.samples.long() * 2 ** torch.arange(5, -1, -1)).sum(-1)
-    share = torch.stack([torch.bincount(each, minlength=64).double() / len(each) for each in number.T])
+    share = torch.stack([torch.bincount(each, minlength=64).double() / len(each)
+                         for each in number.T])
     assert law.max() > 0.03 and run.summary["acceptance"] > 0.1
     error = share.std(0) / len(share) ** 0.5
     assert ((share.mean(0) - law).abs() < 5 * error + 1e-4).all()
@@ -119,21 +124,24 @@ def test_state_dicts(published, tmp_path):
     energy, gradient = target.energy_and_grad(x)
     expected = theirs(net, target, x)
     assert torch.allclose(energy.float(), expected[0], rtol=1e-4, atol=1e-5)
-    assert torch.allclose(gradient, expected[1], rtol=1e-3, atol=1e-4 * expected[1].abs().max().item())
+    assert torch.allclose(gradient, expected[1], rtol=1e-3,
+                          atol=1e-4 * expected[1].abs().max().item())
     data = (torch.rand(60, 784) < 0.1).to(torch.uint8)
-    fit = ig.train(target, data, sampler="gwg", iters=2, batch=5, buffer=10, steps_per_iter=1, warmup=0)
+    fit = ig.train(target, data, sampler="gwg", iters=2, batch=5, buffer=10, steps_per_iter=1,
+                   warmup=0)
     net.load_state_dict(fit.parameters)
     torch.save(fit.parameters, tmp_path / "trained.pt")
     trained = ig.load("resnet", tmp_path / "trained.pt")
-    assert torch.allclose(trained.energy(x).float(), theirs(net, trained, x)[0], rtol=1e-4, atol=1e-5)
+    assert torch.allclose(trained.energy(x).float(), theirs(net, trained, x)[0], rtol=1e-4,
+                          atol=1e-5)
 
 
 def test_the_trainer_trains_theirs(published):
     net = published.ResNetEBM(8)
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     target = ig.energy(torch.nn.Sequential(net, Negative()), sites=784)
-    fit = ig.train(target, (torch.rand(60, 784) < 0.1).to(torch.uint8), sampler="gwg", iters=2, batch=5, buffer=10,
-                   steps_per_iter=1, warmup=0)
+    fit = ig.train(target, (torch.rand(60, 784) < 0.1).to(torch.uint8), sampler="gwg", iters=2,
+                   batch=5, buffer=10, steps_per_iter=1, warmup=0)
     assert set(fit.parameters) == {f"0.{name}" for name in before}
     assert not torch.equal(net.state_dict()["proj.weight"], before["proj.weight"])
 

@@ -40,10 +40,12 @@ assert_type(state, ig.State)
 info: ig.Info = sampler.step(target, state)
 energy, gradient = target.energy_and_grad(state.x)
 slots, x = ig.ReplayBuffer(10, mean=torch.rand(3), seed=0).draw(5)
-fit = ig.train("rbm", {"train": x}, hidden=3, callback=lambda m: print(m["iteration"]), image=(1, 3))
+fit = ig.train("rbm", {"train": x}, hidden=3, callback=lambda m: print(m["iteration"]),
+               image=(1, 3))
 assert_type(fit.metrics, list[dict[str, float]])
 found = ig.evaluate(target, x, sampler=sampler, chains=2)
-print(found.log_z, ig.ablate(targets={"mine": target}, samplers=["gwg", {"sampler": "pafs"}, sampler]).frame)
+print(found.log_z, ig.ablate(targets={"mine": target},
+                             samplers=["gwg", {"sampler": "pafs"}, sampler]).frame)
 grid = ig.models.ising(edges=x, coupling=x, field=x)
 assert_type(grid, ig.Target)
 """
@@ -64,13 +66,16 @@ def complaints(folder, text):
     stubs."""
     (folder / "mypy.ini").write_text(SETTINGS)
     (folder / "module.py").write_text(text)
-    done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "module.py"], cwd=folder, text=True,
-                          env={**os.environ, "MYPYPATH": os.path.dirname(os.path.dirname(ig.__file__))},
+    done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "module.py"],
+                          cwd=folder, text=True,
+                          env={**os.environ,
+                               "MYPYPATH": os.path.dirname(os.path.dirname(ig.__file__))},
                           capture_output=True, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert ".pyi" not in done.stdout, done.stdout
-    return [(int(line), code) for line, code in re.findall(r"^module\.py:(\d+): error: .*\[([a-z-]+)\]$", done.stdout,
-                                                          re.MULTILINE)], done.stdout
+    return [(int(line), code)
+            for line, code in re.findall(r"^module\.py:(\d+): error: .*\[([a-z-]+)\]$", done.stdout,
+                                        re.MULTILINE)], done.stdout
 
 
 def test_what_is_right(tmp_path):
@@ -89,6 +94,7 @@ def test_pages(page, tmp_path):
     """Covers all but the attribute that a KeyboardInterrupt carries, which Python's class does not
     have.
     """
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"),
+                        re.MULTILINE | re.DOTALL)
     found, text = complaints(tmp_path, "\n".join(blocks))
     assert len(found) == text.count('"KeyboardInterrupt" has no attribute'), text

@@ -8,7 +8,8 @@ import sys
 
 import isinglass as ig
 
-PROGRAM = os.path.join(os.path.dirname(os.path.realpath(ig._isinglass.__file__)), "bin", "isinglass")
+PROGRAM = os.path.join(os.path.dirname(os.path.realpath(ig._isinglass.__file__)), "bin",
+                       "isinglass")
 WAITS = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
@@ -32,7 +33,8 @@ def test_the_program_waits_briefly_unless_told_otherwise():
 
 def test_a_failure_of_the_program_keeps_its_code():
     environment = {name: value for name, value in os.environ.items() if name not in WAITS}
-    assert subprocess.run([PROGRAM, "sampel"], env=environment, capture_output=True, check=False).returncode == 2
+    assert (subprocess.run([PROGRAM, "sampel"], env=environment, capture_output=True,
+                           check=False).returncode == 2)
 
 
 def test_python_waits_briefly_where_the_package_imports_torch():

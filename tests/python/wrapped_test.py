@@ -13,8 +13,9 @@ SITES = 16
 def network():
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        layers = [torch.nn.Linear(SITES, 256), torch.nn.SiLU(), torch.nn.Linear(256, 256), torch.nn.SiLU(),
-                  torch.nn.Linear(256, 256), torch.nn.SiLU(), torch.nn.Linear(256, 1)]
+        layers = [torch.nn.Linear(SITES, 256), torch.nn.SiLU(), torch.nn.Linear(256, 256),
+                  torch.nn.SiLU(), torch.nn.Linear(256, 256), torch.nn.SiLU(),
+                  torch.nn.Linear(256, 1)]
         return torch.nn.Sequential(*layers)
 
 
@@ -27,14 +28,17 @@ class Holder(torch.nn.Module):
         return -self.net(x)[:, 0]
 
 
-WRAPPED = {"plain": lambda net: net.state_dict(), "DataParallel": lambda net: torch.nn.DataParallel(net).state_dict(),
+WRAPPED = {"plain": lambda net: net.state_dict(),
+           "DataParallel": lambda net: torch.nn.DataParallel(net).state_dict(),
            "compiled": lambda net: torch.compile(net).state_dict(),
            "both": lambda net: torch.nn.DataParallel(torch.compile(net)).state_dict(),
            "averaged": lambda net: torch.optim.swa_utils.AveragedModel(net).state_dict(),
            "held": lambda net: Holder(net).state_dict()}
-CHECKPOINTS = {"plain": lambda state: state, "Lightning": lambda state: {"epoch": 3, "state_dict": state, "optimizer_states": []},
-               "with an optimiser": lambda state: {"model": state, "step": torch.tensor(4), "optimizer": torch.optim.Adam(
-                   [torch.zeros(2, requires_grad=True)]).state_dict()},
+CHECKPOINTS = {"plain": lambda state: state,
+               "Lightning": lambda state: {"epoch": 3, "state_dict": state, "optimizer_states": []},
+               "with an optimiser": lambda state:
+                   {"model": state, "step": torch.tensor(4), "optimizer": torch.optim.Adam(
+                       [torch.zeros(2, requires_grad=True)]).state_dict()},
                "model_state_dict": lambda state: {"model_state_dict": state, "loss": 0.3}}
 
 
@@ -58,11 +62,13 @@ def test_of_modules_themselves():
 
 def test_what_cannot_be_taken_is_named(tmp_path):
     state = network().state_dict()
-    for saved, words in (({"model": state, "ema_model": state}, "holds several state dicts: model, ema_model"),
+    for saved, words in (({"model": state, "ema_model": state},
+                          "holds several state dicts: model, ema_model"),
                          ({"a": torch.zeros(2)}, "tensor '0.weight' is missing; it holds 'a'"),
                          ({**state, "extra": torch.zeros(2)}, "unexpected tensor 'extra'")):
         torch.save(saved, tmp_path / "net.pt")
-        for call in (lambda: ig.load("mlp", tmp_path / "net.pt"), lambda saved=saved: ig.models.mlp(saved)):
+        for call in (lambda: ig.load("mlp", tmp_path / "net.pt"),
+                     lambda saved=saved: ig.models.mlp(saved)):
             with pytest.raises(ig.Error, match=words):
                 call()
     with pytest.raises(ig.Error, match=r"tensor 'W' has shape \[4, 3\]; it must be \[3, 4\]"):
@@ -70,15 +76,21 @@ def test_what_cannot_be_taken_is_named(tmp_path):
 
 
 def test_trained_parameters_go_into_the_module_and_what_it_wraps():
-    options = {"sampler": "gwg", "iters": 3, "batch": 5, "buffer": 10, "steps_per_iter": 1, "warmup": 0}
-    for wrap in (lambda m: torch.compile(m, backend="eager"), torch.nn.DataParallel, lambda m: torch.nn.Sequential(torch.nn.Identity(), m)):
+    options = {"sampler": "gwg", "iters": 3, "batch": 5, "buffer": 10, "steps_per_iter": 1,
+               "warmup": 0}
+    for wrap in (lambda m: torch.compile(m, backend="eager"), torch.nn.DataParallel,
+                 lambda m: torch.nn.Sequential(torch.nn.Identity(), m)):
         module = Cubic(SITES)
         trained = wrap(module)
         fit = ig.train(ig.energy(trained, sites=SITES), bars(40), **options)
-        for target in (trained, module, Cubic(SITES), wrap(Cubic(SITES)), torch.compile(Cubic(SITES), backend="eager")):
+        for target in (trained, module, Cubic(SITES), wrap(Cubic(SITES)),
+                       torch.compile(Cubic(SITES), backend="eager")):
             fit.load_into(target)
-            values = next(value for name, value in target.state_dict().items() if name.endswith("field"))
-            expected = next(value for name, value in fit.parameters.items() if name.endswith("field"))
+            values = next(value for name, value in target.state_dict().items()
+                          if name.endswith("field"))
+            expected = next(value for name, value in fit.parameters.items()
+                            if name.endswith("field"))
             assert torch.equal(values, expected)
-        with pytest.raises(ig.Error, match="the parameters are .*field.*, and the module has 0.bias"):
+        with pytest.raises(ig.Error,
+                           match="the parameters are .*field.*, and the module has 0.bias"):
             fit.load_into(network())

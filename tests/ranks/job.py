@@ -22,10 +22,11 @@ def free_port():
 
 def environment(rank, size, port):
     variables = {name: value for name, value in os.environ.items()
-                 if not name.startswith(("RANK", "WORLD_", "LOCAL_", "MASTER_", "SLURM_", "OMPI_", "TORCHELASTIC_"))}
+                 if not name.startswith(("RANK", "WORLD_", "LOCAL_", "MASTER_", "SLURM_", "OMPI_",
+                                         "TORCHELASTIC_"))}
     if size > 1:
-        variables.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size),
-                         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+        variables.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank),
+                         LOCAL_WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     return variables
 
 
@@ -40,8 +41,8 @@ class Rank:
     def __init__(self, command, folder, variables, name, largest_file=None):
         self.out, self.err = folder / f"{name}.out", folder / f"{name}.err"
         with self.out.open("w") as out, self.err.open("w") as err:
-            self.process = subprocess.Popen(command, cwd=folder, env=variables, stdout=out, stderr=err,
-                                            preexec_fn=limit_files(largest_file))
+            self.process = subprocess.Popen(command, cwd=folder, env=variables, stdout=out,
+                                            stderr=err, preexec_fn=limit_files(largest_file))
 
     def wait(self, seconds=LIMIT):
         try:
@@ -58,10 +59,12 @@ class Rank:
 class Job:
     """Runs `size` ranks of a program with the same arguments, in a folder of their own."""
 
-    def __init__(self, arguments, size, folder, port=None, ranks=None, largest_file=None, program=(BINARY,), **variables):
+    def __init__(self, arguments, size, folder, port=None, ranks=None, largest_file=None,
+                 program=(BINARY,), **variables):
         self.folder = Path(folder)
         self.port = port = port or free_port()
-        self.ranks = [Rank([*program, *arguments.split()], self.folder, environment(rank, size, port) | variables,
+        self.ranks = [Rank([*program, *arguments.split()], self.folder,
+                           environment(rank, size, port) | variables,
                            f"{size}-{rank}-{port}-{time.monotonic_ns()}", largest_file)
                       for rank in (range(size) if ranks is None else ranks)]
 

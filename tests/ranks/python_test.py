@@ -18,36 +18,44 @@ class Cubic(torch.nn.Module):  # without a symmetry, and of sums that rows do no
         self.field = torch.nn.Parameter(torch.linspace(-1, 1, 9))
 
     def forward(self, x):
-        return (x * self.field).sum(1) + 0.3 * (x[:, 1:] * x[:, :-1]).sum(1) + 0.1 * (x[:, 0] * x[:, 4] * x[:, 8])
+        pairs, triple = (x[:, 1:] * x[:, :-1]).sum(1), x[:, 0] * x[:, 4] * x[:, 8]
+        return (x * self.field).sum(1) + 0.3 * pairs + 0.1 * triple
 """
 SAMPLED = HEAD + """
 with ig.Ranks() as ranks:
-    assert ranks.leads == (ranks.rank == 0) and ranks.local_rank == ranks.rank and ranks.device.type in ("cpu", "cuda")
+    assert ranks.leads == (ranks.rank == 0) and ranks.local_rank == ranks.rank
+    assert ranks.device.type in ("cpu", "cuda")
     module = ig.energy(Cubic(), sites=9)
     lattice = ig.instance("ising-grid:side=4,coupling=0.3")
-    first = ig.sample(module, "pafs", radius=3, chains=13, burn_in=20, steps=60, thin=3, seed=1, moves=True)
+    first = ig.sample(module, "pafs", radius=3, chains=13, burn_in=20, steps=60, thin=3, seed=1,
+                      moves=True)
     second = ig.sample(lattice, "dlp", adapt=True, chains=13, burn_in=50, steps=40, seed=2)
     tempered = ig.sample(lattice, "gibbs", rungs="5", chains=4, burn_in=40, steps=20, seed=2)
     found = ig.evaluate(module, chains=11, steps=100, sampler="gwg", reverse=True)
     other = ig.evaluate(lattice, chains=7, steps=100, sampler="gibbs", method="tempering")
     assert ranks.leads == (first is not None) == (second is not None)
-    values = [{key: value for key, value in each.values.items() if "second" not in key} for each in (found, other)]
-    torch.save({"evaluations": str(values), "log_weights": found.log_weights, "x": other.x}, f"evaluated-{sys.argv[1]}-{ranks.rank}.pt")
+    values = [{key: value for key, value in each.values.items() if "second" not in key}
+              for each in (found, other)]
+    torch.save({"evaluations": str(values), "log_weights": found.log_weights, "x": other.x},
+               f"evaluated-{sys.argv[1]}-{ranks.rank}.pt")
     if ranks.leads:
-        torch.save({"first": first.samples, "hops": first.hops, "second": second.samples, "energy": second.energy,
-                    "tempered": tempered.samples, "adapted": second.summary["adapted"]}, f"sampled-{sys.argv[1]}.pt")
+        torch.save({"first": first.samples, "hops": first.hops, "second": second.samples,
+                    "energy": second.energy, "tempered": tempered.samples,
+                    "adapted": second.summary["adapted"]}, f"sampled-{sys.argv[1]}.pt")
 """
 TRAINED = HEAD + """
 torch.manual_seed(0)
 data = (torch.rand(200, 9) < torch.linspace(0.1, 0.9, 9)).to(torch.uint8)
 with ig.Ranks() as ranks:
     module, told = Cubic(), []
-    fit = ig.train(module, data, sampler="pafs", radius=3, iters=20, steps_per_iter=3, buffer=60, batch=12, warmup=0,
-                   lr=1e-2, l2=0.1, seed=3, callback=told.append, out=f"run-{ranks.size}")
+    fit = ig.train(module, data, sampler="pafs", radius=3, iters=20, steps_per_iter=3, buffer=60,
+                   batch=12, warmup=0, lr=1e-2, l2=0.1, seed=3, callback=told.append,
+                   out=f"run-{ranks.size}")
     assert fit.iteration == 20 == len(told)
     torch.save(module.state_dict(), f"trained-{ranks.size}-{ranks.rank}.pt")
-    grids = [ig.ablate(targets={"cubic": ig.energy(Cubic(), sites=9)}, samplers=["gwg", {"sampler": "pafs", "radius": [2, 3]}],
-                       repeats=2, chains=4, burn_in=10, steps=20, out=f"grid-{ranks.size}-{i}") for i in range(2)]
+    grids = [ig.ablate(targets={"cubic": ig.energy(Cubic(), sites=9)},
+                       samplers=["gwg", {"sampler": "pafs", "radius": [2, 3]}], repeats=2, chains=4,
+                       burn_in=10, steps=20, out=f"grid-{ranks.size}-{i}") for i in range(2)]
     for grid in grids:
         assert (grid is not None) == ranks.leads
         if grid:
@@ -56,18 +64,21 @@ with ig.Ranks() as ranks:
 """
 REFUSED = HEAD + """
 with ig.Ranks() as ranks:
-    for call in (lambda: ig.train(Cubic(), torch.zeros(20, 9, dtype=torch.uint8)), lambda: ig.ablate("parity")):
+    for call in (lambda: ig.train(Cubic(), torch.zeros(20, 9, dtype=torch.uint8)),
+                 lambda: ig.ablate("parity")):
         try:
             call()
         except ig.Error as error:
-            assert str(error) == "with several ranks out= is needed, a directory that all of them can access", error
+            assert str(error) == ("with several ranks out= is needed, a directory that all of them "
+                                  "can access"), error
         else:
             sys.exit(3)
     try:
         ig.sample(ig.energy(Cubic(), sites=9), "gwg", chains=0, steps=5)
     except ig.Error as error:
         assert "chains=" in str(error), error
-    assert ig.evaluate(ig.energy(Cubic(), sites=9), chains=4, steps=5, sampler="gwg").log_z  # they go on together
+    # The ranks go on together.
+    assert ig.evaluate(ig.energy(Cubic(), sites=9), chains=4, steps=5, sampler="gwg").log_z
 """
 FAILS = HEAD + """
 with ig.Ranks() as ranks:
@@ -122,14 +133,16 @@ class PythonOnRanks(unittest.TestCase):
     def same(self, first, second):
         self.assertEqual(first.keys(), second.keys())
         for key, value in first.items():
-            equal = torch.equal(value, second[key]) if isinstance(value, torch.Tensor) else value == second[key]
+            equal = (torch.equal(value, second[key]) if isinstance(value, torch.Tensor)
+                     else value == second[key])
             self.assertTrue(equal, key)
 
     def test_samples_and_evaluations_are_those_of_one_process(self):
         with Folder() as folder:
             for size in (1, 2, 3):
                 self.finish(self.script(folder, SAMPLED, size, str(size)))
-            whole, found = torch.load(folder / "sampled-1.pt"), torch.load(folder / "evaluated-1-0.pt")
+            whole, found = (torch.load(folder / "sampled-1.pt"),
+                            torch.load(folder / "evaluated-1-0.pt"))
             self.assertEqual(whole["first"].shape, (20, 13, 9))
             for size in (2, 3):
                 self.same(torch.load(folder / f"sampled-{size}.pt"), whole)
@@ -141,11 +154,13 @@ class PythonOnRanks(unittest.TestCase):
             for size in (1, 2):
                 self.finish(self.script(folder, TRAINED, size))
             alone = torch.load(folder / "trained-1-0.pt")["field"]
-            first, second = (torch.load(folder / f"trained-2-{rank}.pt")["field"] for rank in range(2))
+            first, second = (torch.load(folder / f"trained-2-{rank}.pt")["field"]
+                             for rank in range(2))
             self.assertTrue(torch.equal(first, second))
             self.assertGreater((alone - torch.linspace(-1, 1, 9)).abs().max(), 0.01)
             torch.testing.assert_close(first, alone, rtol=0, atol=1e-5)
-            self.assertEqual((folder / "acceptance-2.csv").read_text(), (folder / "acceptance-1.csv").read_text())
+            self.assertEqual((folder / "acceptance-2.csv").read_text(),
+                             (folder / "acceptance-1.csv").read_text())
 
     def test_bad_input_is_refused_on_all_and_nobody_hangs(self):
         with Folder() as folder:
@@ -160,9 +175,11 @@ class PythonOnRanks(unittest.TestCase):
         rank.
         """
         with Folder() as folder:
-            (folder / "script.py").write_text(HEAD + "with ig.Ranks() as ranks:\n    assert ranks.size == 2\n")
+            (folder / "script.py").write_text(HEAD + "with ig.Ranks() as ranks:\n"
+                                                     "    assert ranks.size == 2\n")
             job = Job("script.py --local-rank=0", 2, folder, ranks=[0], program=PYTHON)
-            job.ranks += Job("script.py --local-rank=1", 2, folder, job.port, ranks=[1], program=PYTHON).ranks
+            job.ranks += Job("script.py --local-rank=1", 2, folder, job.port, ranks=[1],
+                             program=PYTHON).ranks
             self.finish(job)
 
     def test_a_rank_that_cannot_join_ends_the_others_at_once(self):
@@ -172,7 +189,8 @@ class PythonOnRanks(unittest.TestCase):
             job = Job("script.py", 2, folder, program=PYTHON, ranks=[0])
             job.ranks += Job("other.py", 2, folder, job.port, ranks=[1], program=PYTHON).ranks
             self.assertEqual(job.wait(40), [1, 1], job.lines())
-            self.assertIn("was started with another command line, script or number of ranks than the others",
+            self.assertIn("was started with another command line, script or number of "
+                          "ranks than the others",
                           "\n".join(job.lines()))
 
     def test_a_rank_that_raises_ends_all(self):
@@ -184,7 +202,8 @@ class PythonOnRanks(unittest.TestCase):
     def test_ctrl_c_to_one_rank_stops_all_at_the_same_step(self):
         with Folder() as folder:
             job = self.script(folder, INTERRUPTED, 2)
-            self.assertTrue(job.reaches(lambda: all((folder / f"begun-{rank}").exists() for rank in range(2))))
+            self.assertTrue(
+                job.reaches(lambda: all((folder / f"begun-{rank}").exists() for rank in range(2))))
             job.ranks[1].process.send_signal(signal.SIGINT)
             codes = job.wait(40)
             self.assertTrue(all(code not in (0, "hung") for code in codes), codes)

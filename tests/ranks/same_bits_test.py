@@ -15,20 +15,25 @@ from job import Folder, Job
 ISING = "--instance ising-grid:side=6,coupling=0.4 --chains 13 --seed 5"
 CASES = {
     "adapted radius": f"sample {ISING} --sampler pafs --adapt --burn-in 60 --steps 40 --thin 2",
-    "learned curvature": f"sample {ISING} --sampler ab-trace --burn-in 80 --steps 20 --statistic sum",
+    "learned curvature": f"sample {ISING} --sampler ab-trace --burn-in 80 "
+                         "--steps 20 --statistic sum",
     "learned balancing": f"sample {ISING} --sampler lsb-2 --burn-in 20 --steps 10",
-    "rungs": f"sample {ISING} --sampler gibbs --scan chromatic --rungs auto --burn-in 64 --steps 20",
-    "groups": "sample --instance misled-mixture --sampler fhl --group 4 --chains 12 --burn-in 20 --steps 20",
-    "graph": "sample --model maxcut --weights graph.txt --sampler pafs --chains 8 --burn-in 50 --anneal 2,0.1 --steps 20",
+    "rungs": f"sample {ISING} --sampler gibbs --scan chromatic --rungs auto "
+             "--burn-in 64 --steps 20",
+    "groups": "sample --instance misled-mixture --sampler fhl --group 4 --chains 12 "
+              "--burn-in 20 --steps 20",
+    "graph": "sample --model maxcut --weights graph.txt --sampler pafs --chains 8 --burn-in 50 "
+             "--anneal 2,0.1 --steps 20",
     "tables": f"sample {ISING} --sampler lbj --adapt --burn-in 40 --steps 20 --netcdf",
 }
 RESNET = Path(__file__).resolve().parents[2] / "weights/static-mnist-resnet16.pt"
-DEEP = f"sample --model resnet --weights {RESNET} --sampler pafs --radius 5 --chains 7 --steps 12 --thin 3"
+DEEP = (f"sample --model resnet --weights {RESNET} --sampler pafs --radius 5 --chains 7 "
+        "--steps 12 --thin 3")
 ROUNDING = 1e-5  # relative rounding of energies in another batch (docs/concepts/reproducibility.md)
-ANNEALED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler pafs --radius 3 --chains 11 --seed 2 "
-            "--schedule adaptive --reverse")
-TEMPERED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler dlp --adapt --chains 7 --seed 2 "
-            "--method tempering --rungs auto")
+ANNEALED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler pafs "
+            "--radius 3 --chains 11 --seed 2 --schedule adaptive --reverse")
+TEMPERED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler dlp --adapt "
+            "--chains 7 --seed 2 --method tempering --rungs auto")
 GRID = """
 title = "a grid for ranks"
 repeats = 3
@@ -67,7 +72,8 @@ def content(folder, name):
 class SameBits(unittest.TestCase):
     def compare(self, arguments, folder):
         for size in (1, 2, 3):
-            job = Job(f"{arguments} --quiet --device cpu --threads 1 --out ranks-{size}", size, folder)
+            job = Job(f"{arguments} --quiet --device cpu --threads 1 --out ranks-{size}", size,
+                      folder)
             self.assertEqual(job.wait(), [0] * size, job.lines())
             self.assertEqual(job.lines(), [])
             for rank in job.ranks[1:]:
@@ -91,15 +97,18 @@ class SameBits(unittest.TestCase):
         with Folder() as folder:
             runs = []
             for size in (1, 2, 3):
-                job = Job(f"{DEEP} --quiet --device cpu --threads 1 --out ranks-{size}", size, folder)
+                job = Job(f"{DEEP} --quiet --device cpu --threads 1 --out ranks-{size}", size,
+                          folder)
                 self.assertEqual(job.wait(), [0] * size, job.lines())
                 runs.append(torch.load(folder / f"ranks-{size}/samples.pt"))
             whole = runs[0]
-            self.assertTrue((whole["samples"][0] != whole["samples"][-1]).any(1).all())  # all chains have moved
+            # All chains have moved.
+            self.assertTrue((whole["samples"][0] != whole["samples"][-1]).any(1).all())
             for run in runs[1:]:
                 same = (run["samples"] == whole["samples"]).all(2).all(0)
                 self.assertGreaterEqual(same.sum().item(), 6)
-                torch.testing.assert_close(run["energy"][:, same], whole["energy"][:, same], rtol=ROUNDING, atol=0)
+                torch.testing.assert_close(run["energy"][:, same], whole["energy"][:, same],
+                                           rtol=ROUNDING, atol=0)
 
     def test_evaluate(self):
         with Folder() as folder:
@@ -111,14 +120,17 @@ class SameBits(unittest.TestCase):
         with Folder() as folder:
             self.make_ising(folder)
             self.compare(TEMPERED + " --steps 40", folder)
-            self.assertEqual(json.loads((folder / "ranks-1/ais.json").read_text())["method"], "tempering")
+            self.assertEqual(json.loads((folder / "ranks-1/ais.json").read_text())["method"],
+                             "tempering")
 
     def make_ising(self, folder):
         generator = torch.Generator().manual_seed(3)
-        edges = torch.tensor([(i, (i + 1) % 16) for i in range(16)] + [(i, (i + 4) % 16) for i in range(16)])
+        edges = torch.tensor([(i, (i + 1) % 16) for i in range(16)] +
+                             [(i, (i + 4) % 16) for i in range(16)])
         torch.save({"edges": edges, "coupling": torch.rand(32, generator=generator) - 0.3,
                     "field": torch.rand(16, generator=generator) - 0.5}, folder / "ising.pt")
-        torch.save((torch.rand(50, 16, generator=generator) < 0.4).to(torch.uint8), folder / "images.pt")
+        torch.save((torch.rand(50, 16, generator=generator) < 0.4).to(torch.uint8),
+                   folder / "images.pt")
 
     def test_evaluation_goes_on_by_other_ranks(self):
         for arguments, steps in ((ANNEALED, 3000), (TEMPERED, 12000)):
@@ -144,7 +156,8 @@ class SameBits(unittest.TestCase):
             (folder / "grid.toml").write_text(GRID)
             tables = []
             for size in (1, 2, 3):
-                job = Job(f"ablate --grid grid.toml --device cpu --threads 1 --quiet --out ranks-{size}", size, folder)
+                job = Job("ablate --grid grid.toml --device cpu --threads 1 --quiet "
+                          f"--out ranks-{size}", size, folder)
                 self.assertEqual(job.wait(), [0] * size, job.lines())
                 self.assertEqual(job.lines(), [])
                 with (folder / f"ranks-{size}/results.csv").open() as file:
@@ -160,11 +173,13 @@ class SameBits(unittest.TestCase):
             words = "--device cpu --threads 1 --quiet"
             job = Job(f"ablate --grid grid.toml {words} --out grid", 2, folder)
             cells = folder / "grid/cells"
-            self.assertTrue(job.reaches(lambda: cells.exists() and len(list(cells.glob("*.json"))) >= 2), job.lines())
+            self.assertTrue(job.reaches(lambda: cells.exists() and
+                                        len(list(cells.glob("*.json"))) >= 2), job.lines())
             job.ranks[1].process.send_signal(signal.SIGTERM)
             self.assertEqual(job.wait(), [130, 130], job.lines())
             self.assertEqual(len(job.lines()), 1, job.lines())
-            self.assertRegex(job.lines()[0], "interrupted: [2-8] of 9 cells are finished; isinglass ablate --resume")
+            self.assertRegex(job.lines()[0], "interrupted: [2-8] of 9 cells are finished; "
+                                             "isinglass ablate --resume")
             kept = {file.name: file.stat().st_mtime_ns for file in cells.glob("*.json")}
             self.assertLess(len(kept), 9)
             job = Job(f"ablate --resume grid {words}", 3, folder)

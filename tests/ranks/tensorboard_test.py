@@ -29,12 +29,14 @@ class Board(unittest.TestCase):
 
     def images(self):
         generator = torch.Generator().manual_seed(1)
-        torch.save((torch.rand(100, 16, generator=generator) < 0.4).to(torch.uint8), self.folder / "images.pt")
+        torch.save((torch.rand(100, 16, generator=generator) < 0.4).to(torch.uint8),
+                   self.folder / "images.pt")
 
     def test_sample(self):
         for size in (1, 2):
-            self.run_job("sample --instance ising-grid:side=28 --sampler pafs --adapt --chains 10 --burn-in 20 --steps 40 "
-                         f"--thin 4 --out out-{size} --tensorboard board-{size}", size)
+            self.run_job("sample --instance ising-grid:side=28 --sampler pafs --adapt --chains 10 "
+                         f"--burn-in 20 --steps 40 --thin 4 --out out-{size} "
+                         f"--tensorboard board-{size}", size)
             read = events(self.folder / f"board-{size}")
             energy = torch.load(self.folder / f"out-{size}/samples.pt")["energy"].double()
             means = read.Scalars("energy/mean")
@@ -57,10 +59,12 @@ class Board(unittest.TestCase):
 
     def test_train(self):
         self.images()
-        self.run_job("train --model rbm --hidden 4 --dataset images.pt --sampler pafs --radius 3 --steps-per-iter 2 --buffer 100 "
-                     "--batch 10 --iters 12 --checkpoint-every 5 --out out --tensorboard board", 2)
+        self.run_job("train --model rbm --hidden 4 --dataset images.pt --sampler pafs --radius 3 "
+                     "--steps-per-iter 2 --buffer 100 --batch 10 --iters 12 --checkpoint-every 5 "
+                     "--out out --tensorboard board", 2)
         read = events(self.folder / "board")
-        lines = [json.loads(line) for line in (self.folder / "out/metrics.jsonl").read_text().splitlines()]
+        lines = [json.loads(line)
+                 for line in (self.folder / "out/metrics.jsonl").read_text().splitlines()]
         for name in ("energy_data", "difference", "acceptance", "gradient_norm"):
             self.assertEqual([event.step for event in read.Scalars(name)], list(range(1, 13)))
             for event, line in zip(read.Scalars(name), lines, strict=True):
@@ -70,17 +74,21 @@ class Board(unittest.TestCase):
             self.assertEqual([event.step for event in histograms], [5, 10, 12])
             for event in histograms:
                 self.assertEqual(event.histogram_value.num, 10)
-                self.assertAlmostEqual(event.histogram_value.sum / 10, lines[event.step - 1][mean], delta=1e-5)
+                self.assertAlmostEqual(event.histogram_value.sum / 10, lines[event.step - 1][mean],
+                                       delta=1e-5)
         last = read.Images("samples")[-1]
         self.assertEqual(last.step, 12)
-        self.assertEqual(last.encoded_image_string, (self.folder / "out/samples/00000012.png").read_bytes())
+        self.assertEqual(last.encoded_image_string,
+                         (self.folder / "out/samples/00000012.png").read_bytes())
 
     def test_a_run_that_goes_on(self):
         self.images()
         words = "--iters {} --tensorboard board"
-        self.run_job("train --model rbm --hidden 4 --dataset images.pt --sampler pafs --radius 3 --steps-per-iter 2 --buffer 100 "
-                     f"--batch 10 --checkpoint-every 5 --out out {words.format(12)}")
-        (self.folder / "out/checkpoints/00000012.pt").unlink()  # as if the run had been killed before that checkpoint
+        self.run_job("train --model rbm --hidden 4 --dataset images.pt --sampler pafs --radius 3 "
+                     "--steps-per-iter 2 --buffer 100 --batch 10 --checkpoint-every 5 --out out "
+                     f"{words.format(12)}")
+        # The run looks as if it had been killed before that checkpoint.
+        (self.folder / "out/checkpoints/00000012.pt").unlink()
         self.run_job(f"train --resume out {words.format(14)}")
         read = events(self.folder / "board", files=2)
         self.assertEqual([event.step for event in read.Scalars("acceptance")], list(range(1, 15)))
@@ -89,25 +97,32 @@ class Board(unittest.TestCase):
     def test_evaluate(self):
         self.images()
         edges = torch.tensor([(i, (i + 1) % 16) for i in range(16)])
-        torch.save({"edges": edges, "coupling": torch.full((16,), 0.3), "field": torch.zeros(16)}, self.folder / "ising.pt")
-        self.run_job("evaluate --model ising --weights ising.pt --image 4x4 --dataset images.pt --sampler pafs --chains 10 --steps 100 --reverse "
-                     "--out out --tensorboard board", 2)
+        torch.save({"edges": edges, "coupling": torch.full((16,), 0.3), "field": torch.zeros(16)},
+                   self.folder / "ising.pt")
+        self.run_job("evaluate --model ising --weights ising.pt --image 4x4 --dataset images.pt "
+                     "--sampler pafs --chains 10 --steps 100 --reverse --out out "
+                     "--tensorboard board", 2)
         read = events(self.folder / "board")
         result = json.loads((self.folder / "out/ais.json").read_text())
-        self.assertEqual([event.step for event in read.Scalars("log_z")], [point[0] for point in result["curve"]])
+        self.assertEqual([event.step for event in read.Scalars("log_z")],
+                         [point[0] for point in result["curve"]])
         [forward] = read.Scalars("log_likelihood/test/forward")
-        self.assertAlmostEqual(forward.value, result["log_likelihood"]["test"]["forward"], delta=1e-4)
+        self.assertAlmostEqual(forward.value, result["log_likelihood"]["test"]["forward"],
+                               delta=1e-4)
         self.assertEqual(read.Histograms("log_weights_reverse")[0].histogram_value.num, 10)
         x = 2 * torch.load(self.folder / "out/chains.pt")["x"].double() - 1
         [energies] = read.Histograms("energy/chains")
         self.assertEqual(energies.histogram_value.num, 10)
-        self.assertAlmostEqual(energies.histogram_value.sum, -0.3 * (x * x.roll(-1, 1)).sum().item(), delta=1e-4)
+        self.assertAlmostEqual(energies.histogram_value.sum,
+                               -0.3 * (x * x.roll(-1, 1)).sum().item(), delta=1e-4)
         [picture] = read.Images("states")
         self.assertEqual(picture.width, (4 + 1) * 10 + 1)
 
     def test_ablate(self):
-        (self.folder / "grid.toml").write_text('title = "t"\nrepeats = 2\n[common]\nchains = 3\nburn-in = 5\nsteps = 20\n'
-                                               '[[models]]\ninstance = "ising-grid:side=4"\n[[samplers]]\nsampler = "gwg"\n')
+        (self.folder / "grid.toml").write_text('title = "t"\nrepeats = 2\n[common]\nchains = 3\n'
+                                               'burn-in = 5\nsteps = 20\n'
+                                               '[[models]]\ninstance = "ising-grid:side=4"\n'
+                                               '[[samplers]]\nsampler = "gwg"\n')
         self.run_job("ablate --grid grid.toml --out out --tensorboard board", 2)
         read = events(self.folder / "board")
         [name] = [tag for tag in read.Tags()["scalars"] if tag.endswith("/acceptance")]
@@ -117,7 +132,8 @@ class Board(unittest.TestCase):
 
     def test_a_folder_that_cannot_be(self):
         (self.folder / "file").write_text("")
-        self.run_job("sample --instance ising-grid:side=4 --sampler gwg --steps 2 --out out --tensorboard file/board", code=2)
+        self.run_job("sample --instance ising-grid:side=4 --sampler gwg --steps 2 --out out "
+                     "--tensorboard file/board", code=2)
         self.assertFalse((self.folder / "out").exists())
 
 

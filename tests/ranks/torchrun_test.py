@@ -12,16 +12,20 @@ import torch
 from job import BINARY, Folder, Job, environment, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = "sample --instance ising-grid:side=6 --sampler pafs --adapt --chains 9 --burn-in 30 --steps 40 --device cpu --quiet"
-TRAIN = ("train --model rbm --hidden 8 --dataset images.pt --sampler pafs --radius 3 --steps-per-iter 2 --buffer 40 "
-         "--batch 12 --lr 0.001 --warmup 0 --iters 3000 --checkpoint-every 100 --device cpu --threads 1 --quiet")
+SAMPLE = ("sample --instance ising-grid:side=6 --sampler pafs --adapt --chains 9 --burn-in 30 "
+          "--steps 40 --device cpu --quiet")
+TRAIN = ("train --model rbm --hidden 8 --dataset images.pt --sampler pafs --radius 3 "
+         "--steps-per-iter 2 --buffer 40 --batch 12 --lr 0.001 --warmup 0 --iters 3000 "
+         "--checkpoint-every 100 --device cpu --threads 1 --quiet")
 
 
 def torchrun(folder, options, arguments, program=("--no-python", BINARY)):
-    words = [sys.executable, "-m", "torch.distributed.run", *options.split(), *program, *arguments.split()]
+    words = [sys.executable, "-m", "torch.distributed.run", *options.split(), *program,
+             *arguments.split()]
     name = f"torchrun-{time.monotonic_ns()}"
     with (folder / f"{name}.out").open("w") as out, (folder / f"{name}.err").open("w") as error:
-        return subprocess.Popen(words, cwd=folder, env=environment(0, 1, 0), stdout=out, stderr=error)
+        return subprocess.Popen(words, cwd=folder, env=environment(0, 1, 0), stdout=out,
+                                stderr=error)
 
 
 def rank_of(agent, rank):
@@ -50,14 +54,15 @@ class Torchrun(unittest.TestCase):
         agent = torchrun(self.folder, "--standalone --nproc-per-node 3", f"{SAMPLE} --out agent")
         self.assertEqual(agent.wait(120), 0, self.said())
         self.assertEqual(self.draws("agent"), self.draws("one"))
-        meeting = f"--nnodes 2 --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:{free_port()} --rdzv-id job"
+        meeting = ("--nnodes 2 --nproc-per-node 2 --rdzv-backend c10d "
+                   f"--rdzv-endpoint 127.0.0.1:{free_port()} --rdzv-id job")
         agents = [torchrun(self.folder, meeting, f"{SAMPLE} --out agents") for _ in range(2)]
         self.assertEqual([agent.wait(180) for agent in agents], [0, 0], self.said())
         self.assertEqual(self.draws("agents"), self.draws("one"))
 
     def train_unbroken(self):
-        torch.save((torch.rand(100, 16, generator=torch.Generator().manual_seed(1)) < 0.4).to(torch.uint8),
-                   self.folder / "images.pt")
+        images = torch.rand(100, 16, generator=torch.Generator().manual_seed(1)) < 0.4
+        torch.save(images.to(torch.uint8), self.folder / "images.pt")
         self.assertEqual(Job(f"{TRAIN} --out unbroken", 2, self.folder).wait(), [0, 0])
 
     def kill(self, agents, rank, checkpoint):
@@ -71,20 +76,23 @@ class Torchrun(unittest.TestCase):
 
     def ended_as_unbroken(self, agents, starts):
         self.assertEqual([agent.wait(180) for agent in agents], [0] * len(agents), self.said())
-        self.assertEqual((self.folder / "broken/log.txt").read_text().count("resumed at iteration"), starts)
+        self.assertEqual((self.folder / "broken/log.txt").read_text().count("resumed at iteration"),
+                         starts)
         for name in ("weights.pt", "ema.pt"):
-            self.assertEqual((self.folder / "broken" / name).read_bytes(), (self.folder / "unbroken" / name).read_bytes())
+            self.assertEqual((self.folder / "broken" / name).read_bytes(),
+                             (self.folder / "unbroken" / name).read_bytes())
 
     def test_a_killed_rank_starts_again_where_the_job_was_saved(self):
         self.train_unbroken()
-        agents = [torchrun(self.folder, "--standalone --nproc-per-node 2 --max-restarts 3", f"{TRAIN} --out broken")]
+        agents = [torchrun(self.folder, "--standalone --nproc-per-node 2 --max-restarts 3",
+                           f"{TRAIN} --out broken")]
         self.kill(agents, 1, "00000200.pt")
         self.ended_as_unbroken(agents, 1)
 
     def test_two_agents_that_count_restarts_apart(self):
         self.train_unbroken()
-        meeting = (f"--nnodes 2 --nproc-per-node 1 --max-restarts 3 --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:{free_port()} "
-                   "--rdzv-id job")
+        meeting = ("--nnodes 2 --nproc-per-node 1 --max-restarts 3 --rdzv-backend c10d "
+                   f"--rdzv-endpoint 127.0.0.1:{free_port()} --rdzv-id job")
         agents = [torchrun(self.folder, meeting, f"{TRAIN} --out broken") for _ in range(2)]
         self.kill(agents, 1, "00000200.pt")
         self.kill(agents, 0, "00001500.pt")
@@ -96,7 +104,8 @@ class Torchrun(unittest.TestCase):
         (self.folder / "script.py").write_text(script)
         printed = []
         for ranks in (1, 2):
-            agent = torchrun(self.folder, f"--standalone --nproc-per-node {ranks}", "script.py", program=())
+            agent = torchrun(self.folder, f"--standalone --nproc-per-node {ranks}", "script.py",
+                             program=())
             self.assertEqual(agent.wait(120), 0, self.said())
             out = max(self.folder.glob("torchrun-*.out"))
             printed.append(out.read_text())
@@ -108,7 +117,8 @@ class Torchrun(unittest.TestCase):
 
     def test_a_killed_rank_ends_a_job_without_restarts(self):
         agent = torchrun(self.folder, "--standalone --nproc-per-node 2",
-                         SAMPLE.replace("--steps 40", "--steps 100000000 --thin 10000") + " --out out")
+                         SAMPLE.replace("--steps 40", "--steps 100000000 --thin 10000") +
+                         " --out out")
         while not (self.folder / "out/config.toml").exists():
             self.assertIsNone(agent.poll(), self.said())
             time.sleep(0.02)

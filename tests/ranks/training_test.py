@@ -7,7 +7,8 @@ import unittest
 import torch
 from job import Folder, Job
 
-PCD = "--model rbm --hidden 8 --sampler pafs --radius 3 --steps-per-iter 5 --buffer 40 --reinit 0.1 --clip 1"
+PCD = ("--model rbm --hidden 8 --sampler pafs --radius 3 --steps-per-iter 5 --buffer 40 "
+       "--reinit 0.1 --clip 1")
 OBJECTIVES = {
     "pcd": PCD,
     "centred": f"{PCD} --centre",
@@ -16,16 +17,17 @@ OBJECTIVES = {
     "dsm": "--objective dsm",
 }
 SCORED = f"{PCD} --evaluate-every 8 --evaluate-steps 20"
-# Sums over a batch of 12 in float32 are rounded otherwise in parts. Adam's steps of 0.001 do not depend on the size of a
-# gradient, so that single parameters whose gradient is rounding itself go apart: over sixteen runs of score matching
-# (eight seeds, two revisions of the program) by 3e-7 to 3.4e-5 at most, and by 3e-9 to 9.3e-8 in the root mean square. Ranks
-# that shared rows wrongly would move most parameters by steps of 0.001.
+# Sums over a batch of 12 in float32 are rounded otherwise in parts. Adam's steps of 0.001 do not
+# depend on the size of a gradient, so that single parameters whose gradient is rounding itself go
+# apart: over sixteen runs of score matching (eight seeds, two revisions of the program) by 3e-7 to
+# 3.4e-5 at most, and by 3e-9 to 9.3e-8 in the root mean square. Ranks that shared rows wrongly
+# would move most parameters by steps of 0.001.
 ROUNDING, ROUNDING_RMS = 1e-4, 1e-6
 
 
 def command(arguments, out):
-    return (f"train {arguments} --dataset images.pt --batch 12 --lr 0.001 --warmup 0 --seed 4 --checkpoint-every 10 "
-            f"--device cpu --threads 1 --quiet --out {out}")
+    return (f"train {arguments} --dataset images.pt --batch 12 --lr 0.001 --warmup 0 --seed 4 "
+            f"--checkpoint-every 10 --device cpu --threads 1 --quiet --out {out}")
 
 
 def metrics(folder):
@@ -39,7 +41,8 @@ class Training(unittest.TestCase):
         self.addCleanup(folder.__exit__)
         generator = torch.Generator().manual_seed(1)
         means = torch.rand(16, generator=generator)
-        torch.save((torch.rand(200, 16, generator=generator) < means).to(torch.uint8), self.folder / "images.pt")
+        torch.save((torch.rand(200, 16, generator=generator) < means).to(torch.uint8),
+                   self.folder / "images.pt")
 
     def train(self, arguments, size):
         job = Job(arguments, size, self.folder)
@@ -77,13 +80,15 @@ class Training(unittest.TestCase):
             self.train(f"train --resume parts --iters {iterations} --quiet", size)
         self.close("whole", "parts")
         self.assertEqual(len(metrics(self.folder / "parts")), 30)
-        scores = [line["validation_score"] for line in metrics(self.folder / "parts") if "validation_score" in line]
+        scores = [line["validation_score"]
+                  for line in metrics(self.folder / "parts") if "validation_score" in line]
         self.assertEqual(len(scores), 3)
 
     def test_a_job_repeats_itself(self):
         for out in ("one", "other"):
             self.train(command(f"{PCD} --iters 20", out), 3)
-        self.assertEqual((self.folder / "one/weights.pt").read_bytes(), (self.folder / "other/weights.pt").read_bytes())
+        self.assertEqual((self.folder / "one/weights.pt").read_bytes(),
+                         (self.folder / "other/weights.pt").read_bytes())
 
 
 if __name__ == "__main__":

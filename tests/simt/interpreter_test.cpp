@@ -112,7 +112,7 @@ TEST(Interpreter, ABlockHasNoMoreSharedMemoryThanItsDevice) {
     FAIL() << "the launch was allowed";
   } catch (const std::logic_error& error) {
     EXPECT_EQ(std::string(error.what())
-                  .find("a kernel asks for 128 bytes of shared memory, and a "
+                  .find("a kernel asks for 128 bytes of shared memory, but a "
                         "block of this GPU has 127, at "),
               0u);
   }

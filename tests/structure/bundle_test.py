@@ -62,7 +62,8 @@ def fake_python(folder, version, cuda):
     # -I takes no PYTHONPATH: the launcher's program is given the folder by a prefix.
     python.write_text(f"""#!/bin/sh
 shift 2
-exec "{sys.executable}" -I -S -c "import sys; sys.path.insert(0, '{folder}/site'); exec(sys.argv.pop(1))" "$@"
+exec "{sys.executable}" -I -S -c "import sys; sys.path.insert(0, '{folder}/site')
+exec(sys.argv.pop(1))" "$@"
 """)
     python.chmod(0o755)
     return python
@@ -104,7 +105,8 @@ def check_tests(bundle, python):
     programs = {file.name for file in bundle.glob("bin/*_tests")}
     expect(programs == set(SUITES), f"test programs {programs}")
     for program, suites in SUITES.items():
-        told = run([bundle / "bin" / program, "--gtest_brief=1", f"--gtest_filter={suites}"], python)
+        told = run([bundle / "bin" / program, "--gtest_brief=1", f"--gtest_filter={suites}"],
+                   python)
         ran = re.search(r"(\d+) tests? from", told.stdout)
         expect(told.returncode == 0 and ran and int(ran[1]) > 0, f"{program}: {told.stdout}")
 
@@ -115,7 +117,8 @@ def check_gpu_check(bundle, python, folder):
     if has_gpu == "True":
         return
     told = run([bundle / "scripts/gpu-check.sh", bundle, folder / "results"], python)
-    expect(told.returncode and "no GPU" in told.stdout.splitlines()[-1], f"gpu-check: {told.stdout}")
+    expect(told.returncode and "no GPU" in told.stdout.splitlines()[-1],
+           f"gpu-check: {told.stdout}")
 
 
 def main():

@@ -14,8 +14,10 @@ source, program = map(pathlib.Path, sys.argv[1:])
 
 def tempered_chains(folder, chains):
     """Makes a run of `isinglass sample --rungs` with four draws."""
-    subprocess.run([program, "sample", "--instance", "ising-grid:side=28,coupling=0.3", "--sampler", "gibbs", "--scan", "chromatic", "--rungs", "3",
-                    "--chains", str(chains), "--burn-in", "2", "--steps", "12", "--thin", "3", "--threads", "1", "--quiet", "--out", folder], check=True,
+    subprocess.run([program, "sample", "--instance", "ising-grid:side=28,coupling=0.3", "--sampler",
+                    "gibbs", "--scan", "chromatic", "--rungs", "3", "--chains", str(chains),
+                    "--burn-in", "2", "--steps", "12", "--thin", "3", "--threads", "1", "--quiet",
+                    "--out", folder], check=True,
                    stdout=subprocess.DEVNULL)
     return folder
 
@@ -25,21 +27,27 @@ def card(folder, again=False, samples=None, **changes):
     (run / "samples").mkdir(parents=True, exist_ok=True)
     evaluation.mkdir(exist_ok=True)
     (run / "samples" / "00000002.png").write_bytes(b"png")
-    (run / "config.toml").write_text("model = 'rbm'\nchannels = 64\nhidden = 4\ndataset = 'bars'\nthreads = 2\n")
+    (run / "config.toml").write_text("model = 'rbm'\nchannels = 64\nhidden = 4\ndataset = 'bars'\n"
+                                     "threads = 2\n")
     (evaluation / "config.toml").write_text("model = 'rbm'\nweights = 'ema.pt'\n")
     line = {"iteration": 2, "seconds": 900, "acceptance": 0.5, "hops": 3, "difference": 1}
     (run / "metrics.jsonl").write_text(json.dumps(line) + "\n")
     splits = {"train": -90.0, "validation": -91.0, "test": -92.0}
     forward = {s: {"forward": v, "reverse": None, "bidirectional": None} for s, v in splits.items()}
-    ais = {"log_z": 12.5, "log_z_se": 0.2, "weight_ess": 40.0, "chains": 50, "seconds": 9, "curve": [[10, 12.5]],
-           "log_likelihood": forward, "baseline": splits, "note": "What is so of it.",
-           "verdict": "open", "reason": "forward annealing alone", "log_likelihood_text": {"test": "-92.0 nats (open: forward annealing alone)"},
-           "parameters_sha256": "12ab", "data_sha256": "34cd", "revision": "abc123", "sampler": "pafs",
-           "sampler_options": {"radius": 5.0}, "method": "ais", "dataset": "bars", "threads": 2} | changes
+    ais = {"log_z": 12.5, "log_z_se": 0.2, "weight_ess": 40.0, "chains": 50, "seconds": 9,
+           "curve": [[10, 12.5]], "log_likelihood": forward, "baseline": splits,
+           "note": "What is so of it.",
+           "verdict": "open", "reason": "forward annealing alone",
+           "log_likelihood_text": {"test": "-92.0 nats (open: forward annealing alone)"},
+           "parameters_sha256": "12ab", "data_sha256": "34cd", "revision": "abc123",
+           "sampler": "pafs", "sampler_options": {"radius": 5.0}, "method": "ais",
+           "dataset": "bars", "threads": 2} | changes
     (evaluation / "ais.json").write_text(json.dumps(ais))
-    paths = [evaluation, folder / "weights.pt"] if again else [run, evaluation, folder / "weights.pt"]
+    paths = ([evaluation, folder / "weights.pt"] if again
+             else [run, evaluation, folder / "weights.pt"])
     paths += ["--tempered", samples] if samples else []
-    subprocess.run([sys.executable, "-B", source / "scripts/pages/card.py", *paths], check=True, env={**os.environ, "ISINGLASS_BINARY": str(program)})
+    subprocess.run([sys.executable, "-B", source / "scripts/pages/card.py", *paths], check=True,
+                   env={**os.environ, "ISINGLASS_BINARY": str(program)})
     return (folder / "weights.md").read_text()
 
 
@@ -56,41 +64,54 @@ trained = "## How it was trained"
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     alone = card(folder)
-    for text in ("with 4 hidden units", "took\n15 minutes", "12.50 ± 0.20", "40.0 of 50", "What is so of it.", "| -92.00 |", "`12ab`", "`34cd`", "abc123", "radius 5",
-                 "**Verdict: open: forward annealing alone.**", "-92.0 nats (open:", "not measured"):
+    for text in ("with 4 hidden units", "took\n15 minutes", "12.50 ± 0.20", "40.0 of 50",
+                 "What is so of it.", "| -92.00 |", "`12ab`", "`34cd`", "abc123", "radius 5",
+                 "**Verdict: open: forward annealing alone.**", "-92.0 nats (open:",
+                 "not measured"):
         assert text in alone, (text, alone)
     assert "\nreverse:" not in alone, alone
-    both = {s: {"forward": -90.0, "reverse": -90.75, "bidirectional": -90.5} for s in ("train", "validation", "test")}
-    closed = card(folder, log_z_se=None, log_z_upper=13.25, log_z_upper_se=0.3, weight_ess_reverse=30.0, log_z_bidirectional=12.9,
-                  log_z_bidirectional_se=0.1, reverse_start={"from": "chains", "rhat": 1.012, "steps": 4096}, log_likelihood=both,
-                  verdict="closed", reason=None, log_likelihood_text={"test": "-90.5 nats (closed: from -90.8 to -90.0)"})
-    for text in ("12.50 ± undefined", "reverse: 13.25 ± 0.30", "size 30.0", "chains of 4096 steps, R̂ 1.012", "both: 12.90 ± 0.10",
-                 "**Verdict: closed.**", "(closed: from -90.8", "| -90.75 |", "| -90.50 |"):
+    both = {s: {"forward": -90.0, "reverse": -90.75, "bidirectional": -90.5}
+            for s in ("train", "validation", "test")}
+    closed = card(folder, log_z_se=None, log_z_upper=13.25, log_z_upper_se=0.3,
+                  weight_ess_reverse=30.0, log_z_bidirectional=12.9, log_z_bidirectional_se=0.1,
+                  reverse_start={"from": "chains", "rhat": 1.012, "steps": 4096},
+                  log_likelihood=both, verdict="closed", reason=None,
+                  log_likelihood_text={"test": "-90.5 nats (closed: from -90.8 to -90.0)"})
+    for text in ("12.50 ± undefined", "reverse: 13.25 ± 0.30", "size 30.0",
+                 "chains of 4096 steps, R̂ 1.012", "both: 12.90 ± 0.10", "**Verdict: closed.**",
+                 "(closed: from -90.8", "| -90.75 |", "| -90.50 |"):
         assert text in closed, (text, closed)
     assert "not measured" not in closed, closed
     bits = {"train": 4.25, "validation": 4.5, "test": 4.75}
     faces = card(folder, bits_per_dim=bits, baseline_bits_per_dim={s: 6.5 for s in bits})
-    for text in ("| bits per dimension (open) |", "| this model, the likelihood to quote | 4.25 | 4.50 | 4.75 |",
+    for text in ("| bits per dimension (open) |",
+                 "| this model, the likelihood to quote | 4.25 | 4.50 | 4.75 |",
                  "| independent pixels (clamped mean) | 6.50 |"):
         assert text in faces, (text, faces)
     assert "bits per dimension" not in closed, closed
     # Evaluated again, without the run: the head stays.
     ladder = {"rungs": 24, "round_trips": 12.5}
-    tempered = card(folder, again=True, method="tempering", log_z=12.25, log_z_upper=13.0, log_z_bidirectional=12.75,
-                    log_z_bidirectional_se=0.25, rhat=1.004, tempering=ladder, log_likelihood=both, verdict="closed", reason=None)
-    assert head(tempered) == head(closed) and section(tempered, trained) == section(closed, trained), tempered
-    for text in ("## Log-likelihood, by parallel tempering", "going up the ladder: 12.25", "going down: 13.00", "both: 12.75 ± 0.25; 24 rungs, 12.5 round trips",
+    tempered = card(folder, again=True, method="tempering", log_z=12.25, log_z_upper=13.0,
+                    log_z_bidirectional=12.75, log_z_bidirectional_se=0.25, rhat=1.004,
+                    tempering=ladder, log_likelihood=both, verdict="closed", reason=None)
+    assert (head(tempered) == head(closed) and
+            section(tempered, trained) == section(closed, trained)), tempered
+    for text in ("## Log-likelihood, by parallel tempering", "going up the ladder: 12.25",
+                 "going down: 13.00", "both: 12.75 ± 0.25; 24 rungs, 12.5 round trips",
                  "50 ensembles, R̂ 1.004", "| this model, up | -90.00 |", "| scans | log Z |"):
         assert text in tempered, (text, tempered)
     assert tempered.count("## Checksums") == 1 and "annealed" not in tempered, tempered
-    # With tempered chains: those of few ensembles are several draws; the section is replaced by another, and stays without.
+    # With tempered chains: those of few ensembles are several draws; the section is replaced by
+    # another, and stays without.
     title = "## Samples from tempered chains"
     few = card(folder, again=True, samples=tempered_chains(folder / "few", 16))
     picture = (folder / "weights-tempered.png").read_bytes()
-    for text in (title, "of 16 ensembles of 3 tempered chains", "Every 3 scans, after 2 of burn-in", "(weights-tempered.png)", "--rungs 3", "--out OUT\n```\n\n## Checksums"):
+    for text in (title, "of 16 ensembles of 3 tempered chains", "Every 3 scans, after 2 of burn-in",
+                 "(weights-tempered.png)", "--rungs 3", "--out OUT\n```\n\n## Checksums"):
         assert text in few, (text, few)
     many = card(folder, again=True, samples=tempered_chains(folder / "many", 80))
-    assert "of 64 ensembles of 3 tempered chains" in many and "After 14 scans" in many and many.count(title) == 1, many
+    assert ("of 64 ensembles of 3 tempered chains" in many and "After 14 scans" in many and
+            many.count(title) == 1), many
     assert picture[:4] == b"\x89PNG" and (folder / "weights-tempered.png").read_bytes() != picture
     again = card(folder, again=True)
     assert head(again) == head(many) and section(again, title) == section(many, title), again

@@ -27,7 +27,8 @@ def reduced(arguments):
             kind = type(REDUCED[flag])
             result[i + 1] = str(min(kind(result[i + 1]), longer * REDUCED[flag]))
     if "train" in result and "--resume" not in result:
-        refused = [flag for objective, flags in REFUSED.items() if objective in result for flag in flags]
+        refused = [flag for objective, flags in REFUSED.items() if objective in result
+                   for flag in flags]
         model = result[result.index("--model") + 1] if "--model" in result else "resnet"
         if model != "resnet" or REFUSED.keys() & set(result):
             refused.append("--channels")
@@ -40,7 +41,8 @@ def reduced(arguments):
 
 
 def with_few_images(arguments):
-    """The likelihood of 70 000 strokes takes a minute: `evaluate` gets forty images in their place."""
+    """The likelihood of 70 000 strokes takes a minute: `evaluate` gets forty images in their
+    place."""
     if arguments[:1] == ["evaluate"] and "strokes" in arguments:
         if not Path("few.pt").exists():
             subprocess.run([".venv/bin/python", "-c", IMAGES], check=True)

@@ -1,11 +1,12 @@
 """The documents are true: every command in them works, every link leads somewhere.
 
-Usage: docs_test.py BINARY SOURCE BUILD [--data | PAGE]. Pages are README.md and docs/**/*.md. The ```sh blocks of
-a page are run by bash one after another, at a reduced size (docs_shim.py), in a folder of the page's own
-that looks like the repository. Of blocks marked ```sh parse, which take too long, only subcommands and
-flags are checked. Without --data: the blocks that need no image files; with it, those that do, from
-SOURCE/../shared/data, or exit code 77 (skipped) where that folder is missing. PAGE: that page alone.
-docs/howto/extending.md needs a program of its own: tests/extending runs it.
+Usage: docs_test.py BINARY SOURCE BUILD [--data | PAGE]. Pages are README.md and docs/**/*.md. The
+```sh blocks of a page are run by bash one after another, at a reduced size (docs_shim.py), in a
+folder of the page's own that looks like the repository. Of blocks marked ```sh parse, which take
+too long, only subcommands and flags are checked. Without --data: the blocks that need no image
+files; with it, those that do, from SOURCE/../shared/data, or exit code 77 (skipped) where that
+folder is missing. PAGE: that page alone. docs/howto/extending.md needs a program of its own:
+tests/extending runs it.
 """
 import json
 import os
@@ -53,8 +54,8 @@ class Sandbox:
             self.add_shim(f"scripts/{script.name}", f"scripts/{script.name}")
         for name in LINKED:
             (self.folder / "bin" / name).symlink_to(shutil.which(name))
-        (self.folder / "build/libisinglass_ops.so").symlink_to(build / "libisinglass_ops.so")
-        venv = re.search(r"^ISINGLASS_VENV:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+        venv = re.search(r"^ISINGLASS_VENV:\w+=(.*)$", (build / "CMakeCache.txt").read_text(),
+                         re.MULTILINE)
         (self.folder / ".venv").symlink_to(venv[1])  # of the LibTorch that was built with
         (self.folder / "weights").symlink_to(self.source / "weights")
         (self.folder / "data").symlink_to(self.source.parent / "shared" / "data")
@@ -81,15 +82,18 @@ def check_that_failures_show(sandbox):
 
 def commands(block):
     """Returns the words of every command line, with continued lines joined."""
-    return [shlex.split(line, comments=True) for line in block.replace("\\\n", " ").splitlines() if line.strip()]
+    return [shlex.split(line, comments=True)
+            for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def unknown_words(binary, words):
     """Returns the subcommands or flags of a command line of isinglass that its help does not
     know."""
-    text = subprocess.run([binary, words[1], "--help"], capture_output=True, text=True, check=False).stdout
+    text = subprocess.run([binary, words[1], "--help"], capture_output=True, text=True,
+                          check=False).stdout
     known = set(re.findall(r"--[a-z][\w-]*", text))
-    return [words[1]] if not known else [w for w in words if w.startswith("--") and w.split("=")[0] not in known]
+    return ([words[1]] if not known
+            else [w for w in words if w.startswith("--") and w.split("=")[0] not in known])
 
 
 def check_parsed(binary, name, block):
@@ -102,7 +106,8 @@ def check_parsed(binary, name, block):
 
 def anchors(page):
     """Returns GitHub's anchors of a page's headings."""
-    titles = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower() for title in HEADING.findall(FENCED.sub("", page))]
+    titles = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower()
+              for title in HEADING.findall(FENCED.sub("", page))]
     return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
 
 
@@ -121,10 +126,13 @@ def check_links(file, text):
 def check_keys(folder, source):
     """Every key that a run wrote into its results is explained in docs/reference/files.md."""
     page = (source / "docs/reference/files.md").read_text(encoding="utf-8")
-    for file in [*folder.rglob("summary.json"), *folder.rglob("ais.json"), *folder.rglob("metrics.jsonl")]:
-        keys = json.loads(file.read_text().splitlines()[-1] if file.suffix == ".jsonl" else file.read_text())
+    for file in [*folder.rglob("summary.json"), *folder.rglob("ais.json"),
+                 *folder.rglob("metrics.jsonl")]:
+        keys = json.loads(file.read_text().splitlines()[-1] if file.suffix == ".jsonl"
+                          else file.read_text())
         if missing := [key for key in keys if f"`{key}`" not in page]:
-            sys.exit(f"docs/reference/files.md does not explain {', '.join(missing)} of {file.name}")
+            sys.exit("docs/reference/files.md does not explain "
+                     f"{', '.join(missing)} of {file.name}")
 
 
 def main():

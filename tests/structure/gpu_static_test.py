@@ -56,7 +56,8 @@ class Budgets(unittest.TestCase):
 
     def test_a_planted_excess_is_found(self):
         def complain(what):
-            return [line for line in self.excesses("[default]\nregisters = 255\nstack = 4096\nthreads = 32\n" + what)
+            return [line for line in self.excesses("[default]\nregisters = 255\nstack = 4096\n"
+                                                   "threads = 32\n" + what)
                     if line.startswith("accept_kernel, ")]
         self.assertEqual(complain(""), [])
         planted = complain("[accept_kernel]\nregisters = 7\n")
@@ -79,44 +80,54 @@ class Budgets(unittest.TestCase):
         none = "[default]\nregisters = 255\nstack = 0\nthreads = 32\n"
         self.assertEqual(self.excesses(none), [])
         capability, kernels = next(iter(self.found.items()))
-        planted = kernels | {"accept_kernel": dataclasses.replace(kernels["accept_kernel"], stack=8)}
-        self.assertRegex("\n".join(self.excesses(none, {capability: planted})), "^accept_kernel, .* 8 bytes of stack")
+        planted = (kernels |
+                   {"accept_kernel": dataclasses.replace(kernels["accept_kernel"], stack=8)})
+        self.assertRegex("\n".join(self.excesses(none, {capability: planted})),
+                         "^accept_kernel, .* 8 bytes of stack")
 
     def test_a_block_that_no_multiprocessor_holds_is_found(self):
         # 182 registers a thread: 320 threads fail to start.
         def complain(threads, bound):
             kernel = static.Resources(registers=182, stack=0, shared=0, bound=bound)
-            return self.excesses(f"[default]\nregisters = 255\nstack = 0\nthreads = {threads}\n", {"7.0": {"k": kernel}})
+            return self.excesses(f"[default]\nregisters = 255\nstack = 0\nthreads = {threads}\n",
+                                 {"7.0": {"k": kernel}})
         self.assertEqual(complain(256, None), [])
-        self.assertRegex(complain(320, None)[0], "^k, 7.0: a block of 320 threads does not fit with 182 registers")
+        self.assertRegex(complain(320, None)[0],
+                         "^k, 7.0: a block of 320 threads does not fit with 182 registers")
         self.assertEqual(complain(320, 320), [])  # the compiler ensures this
-        bounded = [r for kernels in self.found.values() for name, r in kernels.items() if name == "accept_kernel"]
+        bounded = [r for kernels in self.found.values()
+                   for name, r in kernels.items() if name == "accept_kernel"]
         self.assertTrue(bounded and all(r.bound == 1024 for r in bounded))
 
 
 class Code(unittest.TestCase):
     def test_kinds_of_instructions(self):
-        instructions = [(int(m[1], 16), m[2], m[3]) for m in map(static.INSTRUCTION.match, SASS.splitlines()) if m]
+        instructions = [(int(m[1], 16), m[2], m[3])
+                        for m in map(static.INSTRUCTION.match, SASS.splitlines()) if m]
         self.assertEqual(static.code_facts(instructions), {
             "instructions": 10, "wide_loads": 1, "float64_in_loops": 1, "local_in_loops": 1})
         self.assertEqual(static.loops(instructions), [(0x30, 0x60)])
-        for name, float64 in {"DADD": 1, "DSETP.GEU.AND": 1, "MUFU.RCP64H": 1, "F2F.F64.F32": 1, "I2F.F64.U32": 1,
-                              "F2F.F32.F64": 1, "FADD": 0, "MUFU.EX2": 0, "DEPBAR.LE": 0}.items():
+        for name, float64 in {"DADD": 1, "DSETP.GEU.AND": 1, "MUFU.RCP64H": 1, "F2F.F64.F32": 1,
+                              "I2F.F64.U32": 1, "F2F.F32.F64": 1, "FADD": 0, "MUFU.EX2": 0,
+                              "DEPBAR.LE": 0}.items():
             with self.subTest(name):
                 self.assertEqual(bool(static.FLOAT64.match(name)), bool(float64))
 
     def test_occupancy_worked_out_by_hand(self):
         # capability, threads, registers, shared memory → blocks of a multiprocessor
-        known = {("7.0", 256, 32, 0): 8, ("7.0", 256, 64, 0): 4, ("7.0", 128, 255, 0): 2, ("7.0", 1024, 32, 0): 2,
-                 ("7.5", 256, 32, 0): 4, ("7.5", 32, 32, 0): 16, ("7.5", 128, 32, 33 << 10): 1,
-                 ("8.0", 256, 32, 0): 8, ("8.0", 32, 32, 0): 32, ("8.0", 128, 32, 40 << 10): 4,
-                 ("8.0", 128, 32, 163 << 10): 1, ("8.0", 128, 32, 164 << 10): 0,
+        known = {("7.0", 256, 32, 0): 8, ("7.0", 256, 64, 0): 4, ("7.0", 128, 255, 0): 2,
+                 ("7.0", 1024, 32, 0): 2, ("7.5", 256, 32, 0): 4, ("7.5", 32, 32, 0): 16,
+                 ("7.5", 128, 32, 33 << 10): 1, ("8.0", 256, 32, 0): 8, ("8.0", 32, 32, 0): 32,
+                 ("8.0", 128, 32, 40 << 10): 4, ("8.0", 128, 32, 163 << 10): 1,
+                 ("8.0", 128, 32, 164 << 10): 0,
                  ("9.0", 256, 104, 0): 2, ("9.0", 32, 112, 16 << 10): 13}
         for (capability, threads, registers, shared), blocks in known.items():
-            with self.subTest(capability=capability, threads=threads, registers=registers, shared=shared):
+            with self.subTest(capability=capability, threads=threads, registers=registers,
+                              shared=shared):
                 found, share = static.occupancy(capability, threads, registers, shared)
                 self.assertEqual(found, blocks)
-                self.assertAlmostEqual(share, blocks * threads / 32 / static.MULTIPROCESSORS[capability].warps)
+                self.assertAlmostEqual(share, blocks * threads / 32 /
+                                       static.MULTIPROCESSORS[capability].warps)
 
 
 if __name__ == "__main__":

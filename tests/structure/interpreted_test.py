@@ -9,8 +9,10 @@ from pathlib import Path
 
 root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 LAUNCHERS = re.compile(r"^ISINGLASS_TWINS\((\w+),", re.MULTILINE)
-tests = "".join(file.read_text(encoding="utf-8") for file in (root / "tests/simt").glob("*_test.cpp"))
-operators = {file.name: file.read_text(encoding="utf-8") for file in (root / "kernels/ops").glob("*")}
+tests = "".join(file.read_text(encoding="utf-8")
+                for file in (root / "tests/simt").glob("*_test.cpp"))
+operators = {file.name: file.read_text(encoding="utf-8")
+             for file in (root / "kernels/ops").glob("*")}
 found, missing = 0, []
 for header in sorted((root / "kernels").rglob("*.h")):
     if not header.with_suffix(".cu").exists():

@@ -18,13 +18,16 @@ import tempfile
 import unittest
 from pathlib import Path
 
-LAYERS = ["io", "kernels", "models", "engine", "train", "lab", "cli", "python"]  # each layer may include those before it
+# Each layer may include those before it.
+LAYERS = ["io", "kernels", "models", "engine", "train", "lab", "cli", "python"]
 APART = {"python": "cli"}  # python/ may not include cli/, although that comes before it
-FLOORS = ["base", "random", "accept", "lattice", "families", "ops"]  # of kernels/; any other is a family
+# These are the floors of kernels/; every other folder in it is a family.
+FLOORS = ["base", "random", "accept", "lattice", "families", "ops"]
 # The layer of what lies in tests/ under another name. The references are plain loops that share
 # nothing with the code under test; three have targets that are models.
-TESTS = {"support": "io", "support/ranks_of_threads.h": "engine", "support/training_fixture.h": "train", "support/trainer_fixture.h": "train", "support/data_files.h": "train",
-         "harness": "io", "reference": "io",
+TESTS = {"support": "io", "support/ranks_of_threads.h": "engine",
+         "support/training_fixture.h": "train", "support/trainer_fixture.h": "train",
+         "support/data_files.h": "train", "harness": "io", "reference": "io",
          "reference/tiny_target.h": "models", "reference/lattice_target.h": "models",
          "reference/any_scale.h": "models",
          "simt": "kernels", "dispatch": "kernels", "extending": "lab", "bench": "lab"}
@@ -57,7 +60,8 @@ def layer_of(file):
 def kernel_violation(file, header):
     """The same between the folders of kernels/."""
     own, other = file.split("/")[1], header.split("/")[1]
-    floor, others = (FLOORS.index(folder if folder in FLOORS else "families") for folder in (own, other))
+    floor, others = (FLOORS.index(folder if folder in FLOORS else "families")
+                     for folder in (own, other))
     if others > floor or (others == floor and own != other):
         return f"kernels/{own}/ may not include kernels/{other}/ ({header})"
     picks = own == "ops" or re.search(r"_(cpu|cuda)\.(h|cpp)$|\.cu$", file)
@@ -126,7 +130,8 @@ def folder_circles(sources):
         for _, header, quoted in includes(text):
             own, other = file.split("/")[:-1], header.split("/")[:-1]
             depth = next((i for i, (a, b) in enumerate(zip(own, other)) if a != b), None)
-            if not quoted or depth is None or layer_of(file) is None or own[0] in ("tests", "examples"):
+            if (not quoted or depth is None or layer_of(file) is None or
+                    own[0] in ("tests", "examples")):
                 continue
             group = arrows.setdefault("/".join(own[:depth]), {})
             group.setdefault(own[depth], set()).add(other[depth])
@@ -164,19 +169,25 @@ class Layering(unittest.TestCase):
             "beside": ("engine/a.cpp", '#include "sampler.h"\n', 1),
             "torch in a kernel": ("kernels/base/a_cpu.cpp", "#include <torch/torch.h>\n", 1),
             "c10 in a kernel": ("kernels/base/a.cu", "#include <c10/cuda/CUDAStream.h>\n", 1),
-            "operators in a kernel": ("kernels/base/a.cu", '#include "kernels/ops/first_order_path.h"\n', 1),
+            "operators in a kernel": ("kernels/base/a.cu", '#include "kernels/ops/path.h"\n', 1),
             "cub": ("kernels/base/a.cu", "#include <cub/cub.cuh>\n", 1),
             "a kernel's floor": ("kernels/random/a.h", '#include "kernels/accept/a.h"\n', 1),
             "another family": ("kernels/path/a.h", '#include "kernels/jump/a.h"\n', 1),
-            "a base that knows of fast": ("kernels/path/a.h", '#include "kernels/path/fast/a.h"\n', 1),
-            "fast of another family": ("kernels/jump/a_cpu.cpp", '#include "kernels/path/fast/a.h"\n', 1),
-            "fast of a lower floor": ("kernels/jump/a.h", '#include "kernels/lattice/fast/a.h"\n', 1),
+            "a base that knows of fast":
+                ("kernels/path/a.h", '#include "kernels/path/fast/a.h"\n', 1),
+            "fast of another family":
+                ("kernels/jump/a_cpu.cpp", '#include "kernels/path/fast/a.h"\n', 1),
+            "fast of a lower floor":
+                ("kernels/jump/a.h", '#include "kernels/lattice/fast/a.h"\n', 1),
             "the library's user": ("lab/a.h", '#include "cli/options/options.h"\n', 1),
-            "the program in the package": ("python/bindings/a.cpp", '#include "cli/commands/commands.h"\n', 1),
+            "the program in the package":
+                ("python/bindings/a.cpp", '#include "cli/commands/commands.h"\n', 1),
             "clock": ("engine/samplers/a.cpp", "#include <chrono>\n", 1),
-            "a test above its layer": ("tests/models/a_test.cpp", '#include "engine/run/run.h"\n', 1),
+            "a test above its layer":
+                ("tests/models/a_test.cpp", '#include "engine/run/run.h"\n', 1),
             "by another test": ("tests/io/a_test.cpp", '#include "tests/cli/a.h"\n', 1),
-            "a reference of the code": ("tests/reference/a.h", '#include "models/network/rbm.h"\n', 1),
+            "a reference of the code":
+                ("tests/reference/a.h", '#include "models/network/rbm.h"\n', 1),
             "a test in the program": ("io/a.cpp", '#include "tests/support/source_tree.h"\n', 1),
             "an example's layer": ("examples/e/models/a.h", '#include "engine/run/run.h"\n', 1),
             "an example's clock": ("examples/e/engine/samplers/a.cpp", "#include <chrono>\n", 1),
@@ -191,7 +202,8 @@ class Layering(unittest.TestCase):
         for word, line in (("<<<", "f<<<1, 2>>>(x);"),
                            ("extern __shared__", "extern __shared__ double s[];")):
             with self.subTest(word):
-                self.check("kernels/base/a.cu", line, [f"kernels/base/a.cu: {word} outside {LAUNCHER}"])
+                self.check("kernels/base/a.cu", line,
+                           [f"kernels/base/a.cu: {word} outside {LAUNCHER}"])
 
     def test_planted_circles_are_found(self):
         def included(header):
@@ -200,7 +212,8 @@ class Layering(unittest.TestCase):
         self.assertEqual(list(folder_circles(arrows)), [])
         # Includes of files in the common folder or in a parent make no circle.
         registry = [("lab/list.cpp", included("lab/a/x.h")), ("lab/a/x.h", included("lab/list.h")),
-                    ("lab/a/k/x.h", included("lab/a/y.h")), ("lab/a/y.cpp", included("lab/a/k/x.h"))]
+                    ("lab/a/k/x.h", included("lab/a/y.h")),
+                    ("lab/a/y.cpp", included("lab/a/k/x.h"))]
         self.assertEqual(list(folder_circles(arrows + registry)), [])
         for closing in (("lab/c/w.h", included("lab/a/x.h")),
                         ("lab/c/deeper/w.cpp", included("lab/a/deeper/x.h"))):
@@ -208,10 +221,12 @@ class Layering(unittest.TestCase):
                              ["lab/: a, b, c include each other in a circle"])
 
     def test_allowed_includes_pass(self):
-        self.check("kernels/ops/first_order_path.cpp", '#include "kernels/ops/first_order_path.h"\n#include <torch/library.h>\n', [])
+        self.check("kernels/ops/path.cpp",
+                   '#include "kernels/ops/path.h"\n#include <torch/library.h>\n', [])
         self.check("cli/a.cpp", '#include "train/objectives/pcd.h"\n#include "io/error.h"\n'
                    "#include <chrono>\n", [])
-        self.check("kernels/path/a_cpu.cpp", '#include "kernels/path/fast/a.h"\n#include "kernels/lattice/a.h"\n', [])
+        self.check("kernels/path/a_cpu.cpp",
+                   '#include "kernels/path/fast/a.h"\n#include "kernels/lattice/a.h"\n', [])
         self.check("kernels/rbm/a_cpu.cpp", '#include "kernels/random/fast/a.h"\n', [])
         self.check("kernels/path/fast/a.h", '#include "kernels/lattice/fast/a.h"\n', [])
         self.check("kernels/base/launch.h", "kernel<<<blocks, threads>>>(x);\n", [])

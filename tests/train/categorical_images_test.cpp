@@ -146,10 +146,10 @@ TEST(CategoricalImages, ModelsOfOtherStatesAreRefused) {
         reason);
   };
   const auto binary = new_model("rbm", {.image_height = 3, .image_width = 2, .hidden = 2}, 1);
-  refused(*binary, data, "needs a model of categorical states of 3 values; 'rbm' is not");
+  refused(*binary, data, "needs a model of categorical states of 3 values, which 'rbm' is not");
   Dataset more = data;
   more.categories = 4;
-  refused(*resnet(1, {}), more, "categorical states of 4 values; 'resnet' is not");
+  refused(*resnet(1, {}), more, "categorical states of 4 values, which 'resnet' is not");
   Dataset two;
   two.name = "two";
   two.train = data.train.clamp_max(1);

@@ -208,7 +208,8 @@ TEST(SplitEnergies, NameAnImageWithoutEnergy) {
   data.validation[5].fill_(1);
   HoleyModel model(kSites);
   EXPECT_EQ(failure([&] { split_energies(model, data, torch::kCPU); }),
-            "the energy of row 5 of the validation images is nan; 1 of 90 are not finite");
+            "the energy of row 5 of the validation images is nan; in all, 1 of 90 energies are not "
+            "finite");
   const auto sampler = make_sampler("rwm", {.radius = 1}, model);
   EXPECT_NE(failure([&] {
               quick_validation_likelihood(model, *sampler, data, {.temperatures = 2}, torch::kCPU);

@@ -106,7 +106,7 @@ TEST(MetricsFileTest, ADamagedLineIsMovedAndTheOthersStay) {
     EXPECT_EQ(metrics.seconds(), 2.0);
     moved += damaged + "\n";
     EXPECT_EQ(read_file(beside), moved);
-    EXPECT_NE(metrics.warning().find("has 1 lines that cannot be read"), std::string::npos);
+    EXPECT_NE(metrics.warning().find("had 1 lines that cannot be read"), std::string::npos);
     metrics.on_start(8);
     EXPECT_EQ(metrics.warning(), "");
     EXPECT_EQ(read_file(beside), moved);

@@ -27,7 +27,10 @@ TEST(PlanTest, AnotherLengthPlansFromTheIterationReached) {
   const auto plans = [&] {
     const std::string log = read_file(scratch / "run/log.txt");
     int64_t count = 0;
-    for (size_t at = 0; (at = log.find("planned anew", at)) != std::string::npos; ++at) ++count;
+    for (size_t at = 0;
+         (at = log.find("schedule of the learning rate starts again", at)) != std::string::npos;
+         ++at)
+      ++count;
     return count;
   };
   EXPECT_EQ(plans(), 1);
@@ -44,9 +47,10 @@ TEST(PlanTest, AnotherLengthPlansFromTheIterationReached) {
   const std::string log = read_file(scratch / "run/log.txt");
   const LearningRate first{
       .peak = 1e-2, .end = 1e-3, .warmup = 10, .schedule = RateSchedule::kCosine, .to = 20};
-  EXPECT_NE(log.find(fmt::format("the learning rate is planned anew from iteration 14 to 34 "
-                                 "(cosine): it was {:.4g}, and the next iteration has {:.4g}",
-                                 first.at(14), rate.at(15))),
+  EXPECT_NE(log.find(fmt::format(
+                "the schedule of the learning rate starts again from iteration 14 and ends at 34 "
+                "(cosine): the rate was {:.4g}, and it is {:.4g} in the next iteration",
+                first.at(14), rate.at(15))),
             std::string::npos)
       << log;
 }
@@ -70,8 +74,8 @@ TEST(PlanTest, WarnsOfAWarmUpThatTheRunDoesNotOutlast) {
     ASSERT_EQ(warnings.all.size(), warmup < 4 ? 0u : 1u) << warmup;
   }
   EXPECT_NE(read_file(scratch / "run16/log.txt")
-                .find("the warm-up of the learning rate takes 16 iterations and the run has 4: the "
-                      "rate comes to 0.0025 of 0.01 at its end"),
+                .find("the warm-up of the learning rate takes 16 iterations, but the run has 4, so "
+                      "that the rate reaches 0.0025 of 0.01 at its end"),
             std::string::npos);
 }
 

@@ -109,11 +109,12 @@ class Planted : public Objective {
   Planted(std::unique_ptr<Objective> objective, Bounds bounds)
       : objective_(std::move(objective)), bounds_(std::move(bounds)) {}
 
-  void advance_chains(EnergyModel& model, int64_t iteration) override {
-    objective_->advance_chains(model, iteration);
+  Batch draw(EnergyModel& model, int64_t iteration) override {
+    return objective_->draw(model, iteration);
   }
-  Loss loss(EnergyModel& model, int64_t iteration) override {
-    Loss loss = objective_->loss(model, iteration);
+  Loss loss(EnergyModel& model, const Batch& batch) override {
+    Loss loss = objective_->loss(model, batch);
+    const int64_t iteration = batch.iteration;
     const auto bound = bounds_.lower_bound(iteration);
     if (bound != bounds_.end() && bound->first - iteration < 10 &&
         trainer->learning_rate() > bound->second) {
@@ -121,9 +122,8 @@ class Planted : public Objective {
     }
     return loss;
   }
-  void before_step() override { objective_->before_step(); }
-  void after_step(const torch::Tensor& skip) override { objective_->after_step(skip); }
-  void keep_chains() override { objective_->keep_chains(); }
+  void update(const std::function<torch::Tensor()>& step) override { objective_->update(step); }
+  void keep(Batch batch) override { objective_->keep(std::move(batch)); }
   PtDict settings() const override { return objective_->settings(); }
   torch::Tensor chains() const override { return objective_->chains(); }
   void repair(EnergyModel& model, int64_t recovery) override {

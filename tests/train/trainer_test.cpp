@@ -305,7 +305,7 @@ TEST(TrainerTest, RefusesImpossibleOptions) {
   };
   expect_refused("batch is 0", [](PcdRun& o) { o.pcd.batch = 0; });
   expect_refused("buffer is 3", [](PcdRun& o) { o.pcd.buffer = 3; });
-  expect_refused("steps an iteration is 0", [](PcdRun& o) { o.pcd.steps = 0; });
+  expect_refused("steps per iteration is 0", [](PcdRun& o) { o.pcd.steps = 0; });
   expect_refused("iterations is 2000000000", [](PcdRun& o) { o.iterations = 2000000000; });
   expect_refused("reinit is 1.5", [](PcdRun& o) { o.pcd.reinit = 1.5; });
   expect_refused("learning rate is nan", [](PcdRun& o) { o.learning_rate = std::nan(""); });

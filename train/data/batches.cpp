@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 
 namespace isinglass {
 

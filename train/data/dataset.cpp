@@ -8,7 +8,7 @@
 #include "io/error.h"
 #include "io/pt/pt_file.h"
 #include "io/sha256.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "models/instances/instances.h"
 #include "models/registry.h"
 #include "train/data/formats/format.h"
@@ -41,16 +41,17 @@ bool names_a_file(const std::string& name) {
 
 void require_file(const std::string& name) {
   require(names_a_file(name),
-          "unknown data set '{}'; known: {}, a path to a file: {}, or a standard target, of which "
-          "states are drawn",
+          "unknown data set '{}'; known: {}, the path of a file ({}), or a standard target, from "
+          "which states are drawn",
           name, fmt::join(nearest_first(name, dataset_names()), ", "), readable_formats());
 }
 
 void refuse_splits(const std::string& name, const SplitFiles& splits) {
   const bool validation = !splits.validation.empty();
-  require_options(!validation && splits.test.empty(),
-                  "`{}` goes with a file of training images; `dataset` {} has splits of its own",
-                  validation ? "validation" : "test", name);
+  require_options(
+      !validation && splits.test.empty(),
+      "`{}` requires `dataset` to be a file of training images, but {} has its own splits",
+      validation ? "validation" : "test", name);
 }
 
 // Throws Error if two splits are equal. The likelihood of a split that is a copy of another one
@@ -99,7 +100,9 @@ Dataset load_dataset(const std::string& name, const fs::path& data_dir,
   }
   require_options(
       !levels || (data.values == PixelValues::kCategorical && data.categories == *levels),
-      "`levels` is of a file of images; `dataset` {} says itself what its pixels are", name);
+      "`levels` requires `dataset` to be a file of images, but {} determines the values of its "
+      "pixels",
+      name);
   data.name = name;
   return data;
 }
@@ -109,17 +112,18 @@ torch::Tensor load_labels(const std::string& name, const fs::path& data_dir) {
   if (entry && entry->labels) return entry->labels(data_dir);
   if (!entry && !names_instance(name)) {
     const Dataset data = load_points(name, data_dir);
-    require(
-        data.labels.defined(),
-        "{} holds no classes; an array 'labels' beside the images in an .npz or .pt file has them",
-        name);
+    require(data.labels.defined(),
+            "{} holds no classes; they are read from an array 'labels' in the same .npz or .pt "
+            "file as the images",
+            name);
     return data.labels;
   }
   std::vector<std::string> with_classes;
   for (const DatasetEntry& other : dataset_registry()) {
     if (other.labels) with_classes.push_back(other.name);
   }
-  fail("data set '{}' has no classes; these have: {}", name, fmt::join(with_classes, ", "));
+  fail("data set '{}' has no classes; the data sets with classes are: {}", name,
+       fmt::join(with_classes, ", "));
 }
 
 int64_t Dataset::white() const {

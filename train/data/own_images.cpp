@@ -59,12 +59,14 @@ void set_size(Dataset& data, const OwnArrays& arrays) {
   const OwnArray* shaped = nullptr;
   for (const OwnArray* array : given(arrays)) {
     const ImageShape shape = shape_of(*array);
-    require(shape.sites == shape_of(first).sites, "{} holds images of {} pixels, {} of {}",
-            array->name, shape.sites, first.name, shape_of(first).sites);
+    require(shape.sites == shape_of(first).sites,
+            "{} holds images of {} pixels, but {} holds images of {}", array->name, shape.sites,
+            first.name, shape_of(first).sites);
     if (!shape.size) continue;
     require(!shaped || shape.size == shape_of(*shaped).size,
-            "{} holds images of {}x{} pixels, {} of {}x{}", array->name, shape.size->first,
-            shape.size->second, shaped ? shaped->name : "", data.height, data.width);
+            "{} holds images of {}x{} pixels, but {} holds images of {}x{}", array->name,
+            shape.size->first, shape.size->second, shaped ? shaped->name : "", data.height,
+            data.width);
     shaped = array;
     std::tie(data.height, data.width) = *shape.size;
   }
@@ -106,7 +108,10 @@ enum class Unit {
 void refuse_spins(const OwnArray& array) {
   const torch::Tensor& values = array.values;
   const bool spins = ((values == -1) | (values == 1)).all().item<bool>();
-  require(!spins, "{} holds -1 and 1; states are 0 and 1: (s + 1)/2 of spins s", array.name);
+  require(!spins,
+          "{} holds the values -1 and 1, but states have the values 0 and 1; (s + 1)/2 converts "
+          "spins s",
+          array.name);
 }
 
 Unit unit_of_whole(const OwnArray& array) {
@@ -115,12 +120,11 @@ Unit unit_of_whole(const OwnArray& array) {
   require(least >= 0 && most <= 255,
           "{} holds whole numbers from {} to {}; expected 0 and 1, or grey levels to 255",
           array.name, least, most);
-  require_options(
-      most <= 1 || most >= kDarkest,
-      "{} holds whole numbers up to {}; expected 0 and 1, or grey levels whose largest is at least "
-      "{} of 255. Divided by {}, as real values, they are grey levels from 0 to 1; with "
-      "`levels` {} they are categories",
-      array.name, most, kDarkest, most, most + 1);
+  require_options(most <= 1 || most >= kDarkest,
+                  "{} holds whole numbers up to {}; expected 0 and 1, or grey levels whose largest "
+                  "is at least {} of 255. Divide them by {} to make them real grey levels from 0 "
+                  "to 1, or give `levels` {} to read them as categories",
+                  array.name, most, kDarkest, most, most + 1);
   return most == 0 ? Unit::kAny : most == 1 ? Unit::kBit : Unit::kByte;
 }
 
@@ -180,9 +184,10 @@ Pixels categories(const std::vector<const OwnArray*>& arrays, int64_t levels) {
             "{} holds values of type {}; categories are whole numbers", array->name,
             torch::toString(values.scalar_type()));
     const auto least = values.min().item<int64_t>(), most = values.max().item<int64_t>();
-    require_options(least >= 0 && most < levels,
-                    "`levels` is {}, for categories 0 to {}; {} holds whole numbers from {} to {}",
-                    levels, levels - 1, array->name, least, most);
+    require_options(
+        least >= 0 && most < levels,
+        "`levels` {} allows categories from 0 to {}, but {} holds whole numbers from {} to {}",
+        levels, levels - 1, array->name, least, most);
     pixels.all.push_back(values.to(torch::kUInt8));
   }
   return pixels;
@@ -303,14 +308,14 @@ OwnArrays arrays_named(const NamedTensors& arrays, const std::string& source) {
                      : is(name, kTest)       ? own.test
                                              : own.whole;
     const bool first = !slot.values.defined();
-    require(first, "{} holds the arrays {}; expected train, validation and test, or one alone",
+    require(first, "{} holds the arrays {}; expected train, validation and test, or a single array",
             source, fmt::join(found, ", "));
     slot = {fmt::format("{}, array '{}',", source, name), values};
   }
   const bool held_out = own.validation.values.defined() || own.test.values.defined();
   const bool whole = own.whole.values.defined(), train = own.train.values.defined();
   require(whole ? !train && !held_out : train,
-          "{} holds the arrays {}; expected train, validation and test, or one alone", source,
+          "{} holds the arrays {}; expected train, validation and test, or a single array", source,
           fmt::join(found, ", "));
   if (whole) own.whole.name = source;
   return own;
@@ -331,7 +336,8 @@ OwnArrays read_arrays(const fs::path& file) {
   const DataFormat* format = format_of(file);
   require(fs::exists(fs::status(file)), "{} does not exist", file.string());
   require(format && (format->read || format->read_arrays),
-          "{} is no file of images; these are read: {}", file.string(), readable_formats());
+          "{} is not a file of images; the formats that can be read are: {}", file.string(),
+          readable_formats());
   if (format->read_arrays) return format->read_arrays(file);
   return {.whole = {file.string(), format->read(file)}};
 }
@@ -342,7 +348,7 @@ OwnArrays read_own_arrays(const fs::path& file, const SplitFiles& splits) {
   OwnArrays arrays = read_arrays(file);
   const auto add = [&](const char* option, const fs::path& other, OwnArray& array) {
     if (other.empty()) return;
-    require_options(!array.given(), "`{}` is {}, but {} holds such images itself", option,
+    require_options(!array.given(), "`{}` is {}, but {} already holds images of that split", option,
                     other.string(), file.string());
     OwnArrays more = read_arrays(other);
     require_options(more.whole.given(), "`{}` is {}, which holds several arrays; one is needed",

@@ -24,7 +24,7 @@ fs::path need_data_file(const fs::path& folder, const std::string& name,
                         const std::string& origin) {
   const std::optional<fs::path> file = find_data_file(folder, name);
   require(file.has_value(),
-          "{} (or the same with .gz) is missing; it is a file of {}: put it there",
+          "{} (or the same with .gz) is missing; it is a file of {} and must be put there",
           (folder / name).string(), origin);
   return *file;
 }
@@ -41,11 +41,10 @@ void require_published(const fs::path& file, const torch::Tensor& pixels, int64_
                        double mean, const std::string& title) {
   constexpr double kTolerance = 0.003;
   const double found = pixels.mean(torch::kFloat64).item<double>() / static_cast<double>(white);
-  require(
-      std::abs(found - mean) <= kTolerance,
-      "{} is not of {}: the mean of its pixels is {:.4f}, and {:.4f} as published. Other sets in "
-      "files of this kind are read as a file of your own",
-      file.string(), title, found, mean);
+  require(std::abs(found - mean) <= kTolerance,
+          "{} is not a file of {}: the mean of its pixels is {:.4f}, but {:.4f} in the published "
+          "data. Another data set in this format can be read by the path of its file",
+          file.string(), title, found, mean);
 }
 
 torch::Tensor shuffled_order(int64_t count) {

@@ -14,11 +14,11 @@ constexpr int64_t kPictures = 100, kColumns = 10;
 ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, const Dataset& data,
                         const torch::Tensor& labels) {
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
-  require(dynamic_cast<const HasLogits*>(&model), "model {} is no classifier; mlp can be one",
+  require(dynamic_cast<const HasLogits*>(&model), "model {} is not a classifier; an mlp can be one",
           model.kind_name());
   require(data.train.size(1) == model.space().sites,
-          "the model has {} sites; the images of '{}' have {}", model.space().sites, data.name,
-          data.train.size(1));
+          "the model has {} sites, but the images of '{}' have {} pixels", model.space().sites,
+          data.name, data.train.size(1));
   require_labels(labels, data.train.size(0), data.name);
   return o;
 }
@@ -37,13 +37,18 @@ ClassifyObjective::ClassifyObjective(const EnergyModel& model, const Dataset& da
       classes_(labels.max().item<int64_t>() + 1),
       share_(ranks, options.batch) {}
 
-Loss ClassifyObjective::loss(EnergyModel& model, int64_t iteration) {
+Batch ClassifyObjective::draw(EnergyModel&, int64_t iteration) {
+  const torch::Tensor images = batches_.images(iteration).to(labels_.device());
+  return {.iteration = iteration,
+          .data = batches_.states(iteration),
+          .targets = labels_.index_select(0, images)};
+}
+
+Loss ClassifyObjective::loss(EnergyModel& model, const Batch& batch) {
   torch::AutoGradMode with_grad(true);
-  const torch::Tensor images = share_.own.of(batches_.images(iteration));
-  const torch::Tensor classes = labels_.index_select(0, images.to(labels_.device()));
-  const torch::Tensor states = share_.own.of(batches_.states(iteration));
-  const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(states);
-  require(logits.size(1) >= classes_, "the model has {} classes; the labels have {}",
+  const torch::Tensor classes = share_.own.of(batch.targets);
+  const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(share_.own.of(batch.data));
+  require(logits.size(1) >= classes_, "the model has {} classes, but the labels have {}",
           logits.size(1), classes_);
   const torch::Tensor loss =
       share_.weight * torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);

@@ -22,7 +22,8 @@ class ClassifyObjective : public Objective {
                     const ClassifyOptions& options, torch::Device device,
                     const Ranks& ranks = Ranks::single_process());
 
-  Loss loss(EnergyModel& model, int64_t iteration) override;
+  Batch draw(EnergyModel& model, int64_t iteration) override;
+  Loss loss(EnergyModel& model, const Batch& batch) override;
   PtDict settings() const override;
   torch::Tensor chains() const override;
   void draw_data(const std::filesystem::path& file) override;

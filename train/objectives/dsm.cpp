@@ -5,7 +5,7 @@
 
 #include "io/error.h"
 #include "io/picture.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
 
 namespace isinglass {
@@ -17,12 +17,15 @@ DsmOptions checked(const DsmOptions& o, const EnergyModel& model, const Dataset&
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
   require(std::isfinite(o.noise) && o.noise > 0, "noise is {}; it must be above 0", o.noise);
   const StateSpace space = model.space();
-  require(!space.discrete(), "score matching needs a model of continuous states; '{}' is not",
-          model.kind_name());
+  require(
+      !space.discrete(),
+      "score matching requires a model with continuous states, but the states of '{}' are discrete",
+      model.kind_name());
   require(data.train.dim() == 2 && data.train.size(0) > 0, "the data set '{}' has no points",
           data.name);
-  require(data.train.size(1) == space.sites, "the model has {} sites; the points of '{}' have {}",
-          space.sites, data.name, data.train.size(1));
+  require(data.train.size(1) == space.sites,
+          "the model has {} sites, but the points of '{}' have {} coordinates", space.sites,
+          data.name, data.train.size(1));
   return o;
 }
 
@@ -64,10 +67,13 @@ torch::Tensor DsmObjective::noise(int64_t iteration) const {
   return noise;
 }
 
-Loss DsmObjective::loss(EnergyModel& model, int64_t iteration) {
-  const torch::Tensor loss =
-      share_.weight * dsm_loss(model, share_.own.of(batches_.states(iteration)),
-                               share_.own.of(noise(iteration)), options_.noise);
+Batch DsmObjective::draw(EnergyModel&, int64_t iteration) {
+  return {.iteration = iteration, .data = batches_.states(iteration), .targets = noise(iteration)};
+}
+
+Loss DsmObjective::loss(EnergyModel& model, const Batch& batch) {
+  const torch::Tensor loss = share_.weight * dsm_loss(model, share_.own.of(batch.data),
+                                                      share_.own.of(batch.targets), options_.noise);
   return {loss, {{"loss", loss}}};
 }
 

@@ -31,7 +31,8 @@ class DsmObjective : public Objective {
   DsmObjective(const EnergyModel& model, const Dataset& data, const DsmOptions& options,
                torch::Device device, const Ranks& ranks = Ranks::single_process());
 
-  Loss loss(EnergyModel& model, int64_t iteration) override;
+  Batch draw(EnergyModel& model, int64_t iteration) override;
+  Loss loss(EnergyModel& model, const Batch& batch) override;
   PtDict settings() const override;
   torch::Tensor chains() const override;
   void draw_data(const std::filesystem::path& file) override;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,22 @@
 
 namespace isinglass {
 
+// An iteration's batch, which Objective::draw() makes for loss() and keep(). An objective fills in
+// the fields that it uses. If loss() is captured in a CUDA graph, the tensors that it reads have
+// the same addresses in every iteration.
+struct Batch {
+  int64_t iteration = 0;                       // from 1
+  torch::Tensor data = {};                     // states [batch, D], of all ranks
+  torch::Tensor targets = {};                  // noise or labels of the data, [batch, …]
+  torch::Tensor chains = {};                   // states after their steps, of this rank
+  torch::Tensor acceptance = {}, hops = {};    // means over these chains and steps, float64 []
+  torch::Tensor slots = {};                    // int64 [batch], the chains of all ranks
+  std::future<torch::Tensor> all_chains = {};  // the chains of all ranks, in transfer
+  std::string failure = {};                    // error of this rank's chains; empty if none
+  // Further metrics (metrics.h), in iterations that have any. They are the same on all ranks.
+  std::vector<std::pair<std::string, double>> metrics = {};
+};
+
 // The loss of an iteration, float64 [], which is differentiable in the model's parameters, and the
 // metrics of metrics.h that belong to it, each float64 [] on the device, so that the trainer reads
 // all of them in one transfer. If several ranks share a batch, each rank holds its part, and the
@@ -21,6 +39,9 @@ namespace isinglass {
 struct Loss {
   torch::Tensor value;
   std::vector<std::pair<std::string, torch::Tensor>> metrics;
+  // U, float64 [B], by the name of each part of the batch; this rank's part. Empty for objectives
+  // without an energy.
+  NamedTensors energies = {};
 };
 
 // A rank's part of an iteration's batch of images or chains.
@@ -34,32 +55,29 @@ struct BatchShare {
   BatchShare(const Ranks& ranks, int64_t batch);
 };
 
+// An iteration is draw() → loss() → backward → update() → keep().
 class Objective {
  public:
   virtual ~Objective() = default;
 
-  // Advances the chains of iteration t (from 1) under the model's present parameters, if the
-  // objective has chains. It is called before loss().
-  virtual void advance_chains(EnergyModel& model, int64_t iteration) {}
+  // Draws the batch of iteration t (from 1), and advances its chains, if the objective has chains,
+  // under the model's present parameters.
+  virtual Batch draw(EnergyModel& model, int64_t iteration) = 0;
 
-  virtual Loss loss(EnergyModel& model, int64_t iteration) = 0;
+  virtual Loss loss(EnergyModel& model, const Batch& batch) = 0;
 
-  // before_step() is called when the gradients are computed, and after_step() when the parameters
-  // have been updated. skip: float32 [], on the device. It is 1 if the step was not made; then no
+  // Updates the parameters, whose gradients are computed, by `step`, which makes the optimiser's
+  // step and returns skip, float32 [], on the device. If it is 1, the step was not made; then no
   // state of the objective follows the batch.
-  virtual void before_step() {}
-  virtual void after_step(const torch::Tensor& skip) {}
-  // Returns true if loss(), before_step() and after_step() launch the same kernels on the same
-  // tensors in every iteration of this model, so that they can be captured in a CUDA graph
+  virtual void update(const std::function<torch::Tensor()>& step) { step(); }
+
+  // Returns true if loss() and update() launch the same kernels on the same tensors in every
+  // iteration of this model, so that they can be captured in a CUDA graph
   // (engine/run/captured_work.h).
-  virtual bool repeats(const EnergyModel& model) const { return false; }
+  virtual bool capturable(const EnergyModel& model) const { return false; }
 
-  // Returns further metrics of the latest iteration (metrics.h), in iterations that have any. They
-  // are the same on all ranks.
-  virtual std::vector<std::pair<std::string, double>> signals() const { return {}; }
-
-  // Stores the chains that advance_chains() has moved, at the end of the iteration.
-  virtual void keep_chains() {}
+  // Stores the batch's chains, at the end of the iteration.
+  virtual void keep(Batch batch) {}
 
   // Returns the numbers and text that must not change when a run is resumed.
   virtual PtDict settings() const = 0;
@@ -72,10 +90,6 @@ class Objective {
   // Copies the tensors of a checkpoint into those of saved_state(). Throws Error, naming the file,
   // if they do not fit.
   virtual void load_state(const NamedTensors& saved, const std::string& file);
-  // Returns U of the latest iteration's batch, float64 [B], by the name of each part of the batch.
-  // It is this rank's part. It is empty before the first iteration, and for objectives without an
-  // energy.
-  virtual NamedTensors batch_energies() const { return {}; }
   // Redraws the chains whose energy is not finite; `recovery` counts the recoveries from 1.
   virtual void repair(EnergyModel& model, int64_t recovery) {}
 

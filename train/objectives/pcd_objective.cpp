@@ -22,14 +22,14 @@ void check_fit(const EnergyModel& model, const Dataset& data) {
   require(data.train.dim() == 2 && data.train.size(0) > 0,
           "the data set '{}' has no training images", data.name);
   const StateSpace space = model.space(), own = data.space();
-  require(own.kind != StateKind::kContinuous, "training by chains needs images; '{}' holds points",
-          data.name);
+  require(own.kind != StateKind::kContinuous,
+          "training by chains requires images, but '{}' holds points", data.name);
   require(space.kind == own.kind && space.categories == own.categories,
-          "training on '{}' needs a model of {}; '{}' is not", data.name,
+          "training on '{}' needs a model of {}, which '{}' is not", data.name,
           own.one_hot() ? fmt::format("categorical states of {} values", own.categories)
                         : "binary states",
           model.kind_name());
-  require(own.sites == space.sites, "the model has {} sites; the images of '{}' have {} pixels",
+  require(own.sites == space.sites, "the model has {} sites, but the images of '{}' have {} pixels",
           space.sites, data.name, data.train.size(1));
 }
 
@@ -39,22 +39,26 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
   require(o.buffer >= o.batch, "buffer is {}; it must hold at least one batch, {}", o.buffer,
           o.batch);
-  require(o.steps >= 1, "steps an iteration is {}; it must be at least 1", o.steps);
+  require(o.steps >= 1, "steps per iteration is {}; it must be at least 1", o.steps);
   require(static_cast<double>(iterations) * static_cast<double>(o.steps) < kCounters,
           "iterations is {}; iterations times steps must be below 2^32", iterations);
-  require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it is a probability", o.reinit);
+  require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it must be a probability from 0 to 1",
+          o.reinit);
   require(o.rungs >= 0, "rungs is {}; it must be 0 or more", o.rungs);
-  require(o.fresh >= 0 && o.fresh <= o.batch, "fresh is {}; it must be 0 to the batch, {}", o.fresh,
-          o.batch);
+  require(o.fresh >= 0 && o.fresh <= o.batch,
+          "fresh is {}; it must be from 0 to the size of the batch, {}", o.fresh, o.batch);
   require(o.fresh_iterations >= 1, "fresh-iters is {}; it must be 1 or more", o.fresh_iterations);
-  require_options(o.fresh == 0 || !o.from_data, "`fresh` chains come to those that persist");
-  require_options(o.rungs == 0 || !o.from_data, "`rungs` are beside chains that persist");
+  require_options(o.fresh == 0 || !o.from_data,
+                  "`fresh` requires persistent chains, which `objective` cd does not have");
+  require_options(o.rungs == 0 || !o.from_data,
+                  "`rungs` requires persistent chains, which `objective` cd does not have");
   require(std::isfinite(o.l2) && o.l2 >= 0, "l2 is {}; it must be 0 or more", o.l2);
   require(std::isfinite(o.p_control) && o.p_control >= 0, "p-control is {}; it must be 0 or more",
           o.p_control);
   require(std::isfinite(o.l1) && o.l1 >= 0, "l1 is {}; it must be 0 or more", o.l1);
   require_options(o.l1 == 0 || dynamic_cast<const IsingModel*>(&model),
-                  "`l1` is of the couplings of an ising; the model is '{}'", model.kind_name());
+                  "`l1` penalises the couplings of an ising model, but the model is '{}'",
+                  model.kind_name());
   check_fit(model, data);
   return o;
 }
@@ -83,13 +87,13 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   if (learned && truth) coupling_error_.emplace(*learned, *truth);
   const uint64_t key = stream_key(options.seed, RandomStream::kTraining);
   if (options.rungs > 0) {
-    require_options(ranks.size() == 1, "`rungs` are of training by one process, not by {} ranks",
+    require_options(ranks.size() == 1, "`rungs` requires a single process, but there are {} ranks",
                     ranks.size());
     rungs_.emplace(model, options.rungs, options.batch + options.fresh, options.buffer, key,
                    device);
   }
   if (options.fresh > 0) {
-    require_options(ranks.size() == 1, "`fresh` is of training by one process, not by {} ranks",
+    require_options(ranks.size() == 1, "`fresh` requires a single process, but there are {} ranks",
                     ranks.size());
     fresh_.emplace(model.space(), options.fresh, options.fresh_iterations,
                    options.buffer + options.rungs, key, device);
@@ -98,7 +102,7 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
   require_options(
       machine && !model.space().one_hot(),
-      "`centre` is for an rbm of binary units; the model is '{}' with {} values per unit",
+      "`centre` requires an rbm of binary units, but the model is '{}' with {} values per unit",
       model.kind_name(), model.space().categories);
   centring_.emplace(*machine, clamped_mean(data));
 }
@@ -113,22 +117,24 @@ void PcdObjective::begin_at_data(int64_t iterations) {
   }
 }
 
-void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
+Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   // This is done before the steps, because an upload waits for the kernels already queued.
   const torch::Tensor data = batches_.states(iteration);
   if (!data_.defined()) data_ = torch::empty_like(data);
   data_.copy_(data);
+  Batch batch{.iteration = iteration, .data = data_};
   torch::Tensor starts;
   if (options_.from_data) {
     starts = data_;
-    slots_ = torch::arange(options_.batch, starts.options().dtype(torch::kInt64));
+    batch.slots = torch::arange(options_.batch, starts.options().dtype(torch::kInt64));
   } else {
-    slots_ = buffer_.draw_slots(options_.batch, iteration);
-    starts = buffer_.chains(slots_, options_.reinit, iteration);
+    batch.slots = buffer_.draw_slots(options_.batch, iteration);
+    starts = buffer_.chains(batch.slots, options_.reinit, iteration);
   }
-  signals_.update(model, buffer_, slots_, iteration);
+  signals_.update(model, buffer_, batch.slots, iteration);
+  batch.metrics = signals_.seen();
   starts = share_.own.of(starts).contiguous();
-  torch::Tensor numbers = share_.own.of(slots_).contiguous();
+  torch::Tensor numbers = share_.own.of(batch.slots).contiguous();
   if (fresh_) {
     starts = fresh_->starts(starts, iteration);
     numbers = fresh_->numbers(numbers);
@@ -137,60 +143,64 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     starts = rungs_->starts(starts, iteration);
     numbers = rungs_->numbers(numbers);
   }
-  failure_.clear();
+  int64_t sent = share_.own.count;
   try {
-    chains_ = sampling_.advance(rungs_ ? rungs_->model() : model, starts, numbers, iteration);
-    if (rungs_) rungs_->swap(chains_.states, sampling_.evaluation(), iteration);
-    if (fresh_) fresh_->keep(chains_.states.narrow(0, options_.batch, options_.fresh));
-    chains_.states = chains_.states.narrow(0, 0, share_.own.count);
+    PcdChains moved =
+        sampling_.advance(rungs_ ? rungs_->model() : model, starts, numbers, iteration);
+    if (rungs_) rungs_->swap(moved.states, sampling_.evaluation(), iteration);
+    if (fresh_) fresh_->keep(moved.states.narrow(0, options_.batch, options_.fresh));
+    batch.chains = moved.states.narrow(0, 0, share_.own.count);
+    batch.acceptance = moved.acceptance;
+    batch.hops = moved.hops;
   } catch (const NumericalError& failure) {
     if (ranks_.size() == 1) throw;
-    failure_ = failure.what();  // this rank goes on, because the others wait for its gradients
-    const torch::Tensor none = torch::zeros({}, torch::kFloat64).to(starts.device());
-    chains_ = {starts, none, none};
+    batch.failure = failure.what();  // this rank goes on, as the others wait for its gradients
+    batch.chains = starts;
+    batch.acceptance = batch.hops = torch::zeros({}, torch::kFloat64).to(starts.device());
+    sent = 0;
   }
-  const int64_t count = failure_.empty() ? share_.own.count : 0;  // a failed rank sends no rows
-  everyone_ = ranks_.all_gather_async(chains_.states.narrow(0, 0, count), share_.most);
+  batch.all_chains = ranks_.all_gather_async(batch.chains.narrow(0, 0, sent), share_.most);
+  return batch;
 }
 
-Loss PcdObjective::loss(EnergyModel& model, int64_t) {
-  if (centring_) centring_->follow(data_);
-  const PcdLoss loss = pcd_loss(model, share_.own.of(data_), chains_.states, options_);
-  batch_energies_ = {{"data", loss.of_data}, {"chains", loss.of_chains}};
+Loss PcdObjective::loss(EnergyModel& model, const Batch& batch) {
+  if (centring_) centring_->follow(batch.data);
+  const PcdLoss loss = pcd_loss(model, share_.own.of(batch.data), batch.chains, options_);
   const double weight = share_.weight;
   Loss result{weight * loss.loss,
               {{"energy_data", weight * loss.energy_data},
                {"energy_model", weight * loss.energy_model},
                {"difference", weight * (loss.energy_data - loss.energy_model)},
-               {"acceptance", weight * chains_.acceptance},
-               {"hops", weight * chains_.hops}}};
+               {"acceptance", weight * batch.acceptance},
+               {"hops", weight * batch.hops}},
+              {{"data", loss.of_data}, {"chains", loss.of_chains}}};
   if (rungs_) result.metrics.emplace_back("swaps", rungs_->accepted());
   if (coupling_error_)
     result.metrics.emplace_back("coupling_rmse", weight * coupling_error_->rmse());
   return result;
 }
 
-void PcdObjective::before_step() {
+void PcdObjective::update(const std::function<torch::Tensor()>& step) {
   if (centring_) centring_->before_step();
-}
-
-void PcdObjective::after_step(const torch::Tensor& skip) {
+  const torch::Tensor skip = step();
   if (centring_) centring_->after_step(skip);
 }
 
 // The work cannot be captured for categorical states, because the gradient of an embedding lookup
 // synchronises with the device, nor with p_control, which differentiates a gradient.
-bool PcdObjective::repeats(const EnergyModel& model) const {
+bool PcdObjective::capturable(const EnergyModel& model) const {
   return options_.cuda_graph && model.reads_parameters_in_place() && !model.space().one_hot() &&
          options_.p_control == 0 && ranks_.size() == 1 && !centring_ && !coupling_error_;
 }
 
-void PcdObjective::keep_chains() {
-  const torch::Tensor all = everyone_.get();
+void PcdObjective::keep(Batch batch) {
+  const torch::Tensor all = batch.all_chains.get();
   if (all.size(0) < options_.batch) {
-    throw NumericalError(failure_.empty() ? "chains of another rank are not finite" : failure_);
+    throw NumericalError(batch.failure.empty()
+                             ? "chains of another rank have values that are not finite"
+                             : batch.failure);
   }
-  buffer_.write_back(slots_, all);
+  buffer_.write_back(batch.slots, all);
 }
 
 NamedTensors PcdObjective::saved_state() const {

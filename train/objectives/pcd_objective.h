@@ -2,7 +2,7 @@
 // images and with chains in a replay buffer.
 #pragma once
 
-#include <future>
+#include <functional>
 #include <optional>
 
 #include "engine/sampler.h"
@@ -31,20 +31,17 @@ class PcdObjective : public Objective {
   // Draws the iteration's data and `batch` distinct slots of the buffer, restarts some of their
   // chains, and advances this rank's share of them. In contrastive divergence the chains start at
   // the data, one slot each.
-  void advance_chains(EnergyModel& model, int64_t iteration) override;
-  Loss loss(EnergyModel& model, int64_t iteration) override;
-  void before_step() override;
-  void after_step(const torch::Tensor& skip) override;
-  bool repeats(const EnergyModel& model) const override;
-  std::vector<std::pair<std::string, double>> signals() const override { return signals_.seen(); }
-  // Writes the chains of all ranks back to the buffer. Their transfer began in advance_chains() and
-  // ends here. Throws NumericalError on every rank if the chains of one rank have failed.
-  void keep_chains() override;
+  Batch draw(EnergyModel& model, int64_t iteration) override;
+  Loss loss(EnergyModel& model, const Batch& batch) override;
+  void update(const std::function<torch::Tensor()>& step) override;
+  bool capturable(const EnergyModel& model) const override;
+  // Writes the chains of all ranks back to the buffer. Their transfer began in draw() and ends
+  // here. Throws NumericalError on every rank if the chains of one rank have failed.
+  void keep(Batch batch) override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
   NamedTensors saved_state() const override;
   void load_state(const NamedTensors& saved, const std::string& file) override;
-  NamedTensors batch_energies() const override { return batch_energies_; }
   void repair(EnergyModel& model, int64_t recovery) override;
   void draw_data(const std::filesystem::path& file) override;
   void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
@@ -64,12 +61,7 @@ class PcdObjective : public Objective {
   ReplayBuffer buffer_;
   const Ranks& ranks_;
   BatchShare share_;
-  torch::Tensor data_;                   // the latest iteration's data, of all ranks
-  PcdChains chains_;                     // the latest iteration's chains, of this rank
-  std::future<torch::Tensor> everyone_;  // the chains of all ranks, in transfer
-  torch::Tensor slots_;                  // slots of the chains of all ranks
-  std::string failure_;                  // error of this rank's chains; empty if none
-  NamedTensors batch_energies_;
+  torch::Tensor data_;  // the latest batch's data, whose address a CUDA graph holds
   ChainDiagnostics signals_;
   std::optional<Centring> centring_;
   std::optional<TemperedRungs> rungs_;

@@ -1,7 +1,7 @@
 // Implements the replay buffer of persistent chains.
 #include "train/objectives/replay_buffer.h"
 
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
 #include "train/data/batches.h"
 

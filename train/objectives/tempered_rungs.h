@@ -15,7 +15,7 @@
 #include "engine/annealing/tempered_model.h"
 #include "engine/chain_state.h"
 #include "io/torch.h"
-#include "kernels/ops/swap.h"
+#include "kernels/ops/tempering.h"
 #include "kernels/random/philox.h"
 #include "train/objectives/replay_buffer.h"
 

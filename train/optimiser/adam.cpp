@@ -30,12 +30,11 @@ bool laid_out_alike(const torch::Tensor& one, const torch::Tensor& other) {
 void require_same(const std::vector<torch::Tensor>& parameters,
                   const std::vector<torch::Tensor>& moments) {
   for (size_t i = 0; i < parameters.size(); ++i) {
-    require(
-        laid_out_alike(parameters[i], moments[i]),
-        "a parameter has become {} with the strides [{}]; when its training began it was {} with "
-        "[{}], and it must stay so",
-        text_of(parameters[i]), fmt::join(parameters[i].strides(), ", "), text_of(moments[i]),
-        fmt::join(moments[i].strides(), ", "));
+    require(laid_out_alike(parameters[i], moments[i]),
+            "a parameter is {} with the strides [{}], but it was {} with the strides [{}] when "
+            "training began, and its layout must not change",
+            text_of(parameters[i]), fmt::join(parameters[i].strides(), ", "), text_of(moments[i]),
+            fmt::join(moments[i].strides(), ", "));
   }
 }
 
@@ -47,11 +46,10 @@ Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
   // The fused kernel walks the storages of parameter, gradient and moments in parallel. zeros_like
   // keeps the memory format, and so do gradients that backward() accumulates.
   for (const torch::Tensor& p : parameters_) {
-    require(
-        p.layout() == torch::kStrided && p.is_non_overlapping_and_dense(),
-        "a parameter ({}) does not have memory of its own for each of its elements, as training "
-        "needs; clone() makes one that has",
-        text_of(p));
+    require(p.layout() == torch::kStrided && p.is_non_overlapping_and_dense(),
+            "elements of a parameter ({}) share memory or leave gaps in it, which training does "
+            "not support; clone() gives a dense tensor",
+            text_of(p));
     if (p.dim() >= 2) weights_.push_back(p);
     first_.push_back(torch::zeros_like(p.detach()));
     second_.push_back(torch::zeros_like(p.detach()));

@@ -21,7 +21,8 @@ Centring::Centring(const RbmModel& machine, const torch::Tensor& data_mean)
       hidden_before_(hidden_.clone()),
       before_(torch::empty_like(w_.detach())) {
   require(w_.dim() == 2 && visible_.sizes() == b_v_.sizes(),
-          "centring is for machines of binary units; W has {} dimensions", w_.dim());
+          "centring requires an rbm of binary units, whose W has 2 dimensions, but W has {}",
+          w_.dim());
 }
 
 void Centring::follow(const torch::Tensor& data) {

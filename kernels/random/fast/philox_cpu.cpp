@@ -39,6 +39,7 @@ HWY_INLINE Lanes same(uint32_t number) {
   return hn::Set(Wide(), number);
 }
 
+// Returns the 64-bit products of b with the lower 32 bits of every lane.
 HWY_INLINE Lanes product(Lanes a, uint32_t b) {
   return hn::MulEven(hn::BitCast(Narrow(), a), hn::Set(Narrow(), b));
 }

@@ -97,8 +97,8 @@ void add_modes(Json& done, const Cell& cell, const ModeShare& modes, double call
 void add_picture(Json& cell, const LastStates& last, ImageSize size) {
   const torch::Tensor images = last.best(kPictures).to(torch::kFloat32).clamp(0, 1);
   require(images.size(1) == size.height * size.width,
-          "pictures: states of {} sites are not images of {}x{} pixels", images.size(1),
-          size.height, size.width);
+          "the states of {} sites are not images of {}x{} pixels, the size that pictures gives",
+          images.size(1), size.height, size.width);
   cell["picture"] =
       report::picture("", picture_grid(images, size.height, size.width, kPictureColumns));
 }

@@ -47,7 +47,7 @@ GroundTruth block_gibbs_truth(EnergyModel& model, torch::Device device,
                               const std::function<bool()>& stop,
                               const GroundTruthOptions& options) {
   require(dynamic_cast<const RbmModel*>(&model),
-          "reference block-gibbs needs an rbm; the model is {}", model.kind_name());
+          "reference block-gibbs needs an rbm, but the model is {}", model.kind_name());
   const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, model);
   const torch::Tensor ids =
       torch::arange(2 * options.chains, torch::TensorOptions(torch::kInt64).device(device));

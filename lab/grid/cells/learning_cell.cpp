@@ -25,6 +25,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kCurves[] = {"coupling_rmse", "difference", "validation_score"};
 
+// Returns whether the training in the directory is that of a cell with these settings.
 bool matches(const fs::path& directory, const Json& settings) {
   const fs::path file = directory / "cell.json";
   return fs::exists(file) && read_file(file) == text_of(settings);
@@ -40,6 +41,7 @@ bool resumes(const fs::path& directory, const Json& settings) {
   return false;
 }
 
+// Returns the metrics of the training itself, without those of an evaluation.
 Json metrics_of(const TrainingCurves& curves) {
   Json metrics = Json::object();
   for (const char* key : {"acceptance", "hops", "coupling_rmse", "iterations_per_second"}) {
@@ -60,6 +62,7 @@ void add_picture(Json& cell, const fs::path& directory, int64_t iteration) {
   if (fs::exists(file)) cell["picture"] = report::picture("", read_file(file));
 }
 
+// Calls a function after every checkpoint.
 class OnCheckpoint : public TrainObserver {
  public:
   explicit OnCheckpoint(const std::function<void()>& call) : call_(call) {}

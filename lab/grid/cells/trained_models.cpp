@@ -27,7 +27,7 @@ fs::path default_cache() {
   };
   if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") / "isinglass";
   require_options(!variable("HOME").empty(),
-                  "`cache` DIR is needed: neither HOME nor XDG_CACHE_HOME is set");
+                  "`cache` DIR is needed, because neither HOME nor XDG_CACHE_HOME is set");
   return variable("HOME") / ".cache" / "isinglass";
 }
 
@@ -114,8 +114,8 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
     if (stop_ && stop_()) throw Interrupted("");
     latest_ = key;
   }
-  const auto* misled = dynamic_cast<const WrongGradientModel*>(target_.model.get());
-  target_.modes = cell.modes.centers.defined() || !misled ? cell.modes : misled->modes();
+  const auto* wrong = dynamic_cast<const WrongGradientModel*>(target_.model.get());
+  target_.modes = cell.modes.centers.defined() || !wrong ? cell.modes : wrong->modes();
   return target_;
 }
 

@@ -10,8 +10,8 @@
 namespace isinglass {
 namespace {
 
-// Returns the standard error of the mean of [chains] as a share of the mean. Chains with NaN are
-// left out together with their groups.
+// Returns the standard error of the mean over the chains, relative to the mean. per_chain [chains];
+// groups of chains that contain a NaN are left out.
 double relative_error(const torch::Tensor& per_chain, int64_t group) {
   const torch::Tensor groups = per_chain.view({-1, group});
   const torch::Tensor defined =
@@ -31,6 +31,7 @@ auto ess_per(const char* something) {
   };
 }
 
+// of_ess() and of_summary() return a number of the run's summary, for which no error is known.
 auto of_ess(const char* key) {
   return [key](const CellRun& run) -> Estimate { return {number_of(run.summary["ess"][key])}; };
 }

@@ -44,7 +44,7 @@ Claim read_claim(const toml::table& table, const std::string& where) {
   const bool shares = find_claim_rule(claim.rule, where).shares;
   find_metric(claim.metric, where);
   require(!claim.text.empty() && !claim.who.empty() && !claim.than.empty(),
-          "{}: text, who and than are needed", where);
+          "{}: a claim needs text, who and than", where);
   require(shares == !claim.axis.empty(), "{}: the rule {} {}", where, claim.rule,
           shares ? "needs an axis" : "takes no axis");
   return claim;
@@ -61,7 +61,7 @@ Claim read_claim(const toml::table& table, const std::string& where) {
   }
   require(samplers.contains(sampler), "{}: '{}' is not a sampler of the grid; known: {}", where,
           selector, nearest_of(sampler, samplers));
-  fail("{}: '{}' selects nothing; settings of {}: {}", where, selector, sampler,
+  fail("{}: '{}' selects no setting; the settings of {} are {}", where, selector, sampler,
        nearest_of(selector, own));
 }
 

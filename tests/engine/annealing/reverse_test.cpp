@@ -315,10 +315,11 @@ TEST(AisCounters, AreEnoughOrTheRunIsRefused) {
     AnnealedImportanceSampling(model, *sampler, start, options, torch::kCPU);
   };
   EXPECT_NO_THROW(make({.chains = 4, .temperatures = 4294967295}));
-  EXPECT_ERROR(make({.chains = 4, .temperatures = 4294967296}), "random numbers of their own");
+  EXPECT_ERROR(make({.chains = 4, .temperatures = 4294967296}),
+               "random numbers are indexed by temperature");
   EXPECT_NO_THROW(make({.chains = 4, .temperatures = 9, .first_chain = 4294967291}));
   EXPECT_ERROR(make({.chains = 4, .temperatures = 9, .first_chain = 4294967292}),
-               "random numbers of their own");
+               "random numbers are indexed by chain");
 }
 
 TEST(ReverseStartStates, MustBeStatesOneAChain) {

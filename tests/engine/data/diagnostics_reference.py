@@ -1,7 +1,8 @@
-"""Reference values of the diagnostics in ../diagnostics_test.cpp, by ArviZ and TensorFlow Probability.
+"""Reference values of the diagnostics in ../diagnostics_test.cpp, by ArviZ and TensorFlow
+Probability.
 
-Made once, with: pip install torch "arviz==0.22.0" "tensorflow-probability[jax]==0.25.0" "jax==0.4.38"
-and: python diagnostics_reference.py diagnostics_reference.pt
+Made once, with: pip install torch "arviz==0.22.0" "tensorflow-probability[jax]==0.25.0"
+"jax==0.4.38" and: python diagnostics_reference.py diagnostics_reference.pt
 The file holds, for every case NAME, NAME.series float64 [N, B]; NAME.arviz float64 [3]: bulk ESS,
 tail ESS, R̂; NAME.tfp float64 [B]: effective_sample_size of every chain, with its defaults.
 """

@@ -51,8 +51,8 @@ TEST(DiagnosticsReference, EqualsArvizAndTensorFlowProbability) {
     } else {
       EXPECT_TRUE(std::isnan(rank_rhat(series)));
     }
-    const torch::Tensor tfp = file.at(name + ".tfp"), legacy = tfp_ess(series);
-    EXPECT_TRUE(torch::allclose(legacy, tfp, 1e-8, 0)) << legacy << tfp;
+    const torch::Tensor tfp = file.at(name + ".tfp"), own = tfp_ess(series);
+    EXPECT_TRUE(torch::allclose(own, tfp, 1e-8, 0)) << own << tfp;
     ++cases;
   }
   EXPECT_EQ(cases, 7);
@@ -87,8 +87,8 @@ void expect_theory(double rho, int64_t chains) {
   const double tail = indicator_ess(draws, rho, 1.6448536269514722, 0.95);
   EXPECT_NEAR(tail_ess(x), tail, 0.03 * tail);
   EXPECT_NEAR(rank_rhat(x), 1, 0.01);
-  const double legacy = summarise(tfp_ess(x)).mean * static_cast<double>(chains);
-  EXPECT_NEAR(legacy, theory, 0.03 * theory);
+  const double own = summarise(tfp_ess(x)).mean * static_cast<double>(chains);
+  EXPECT_NEAR(own, theory, 0.03 * theory);
 }
 
 TEST(DiagnosticsTheory, HoldsForAutoregressiveChains) {

@@ -20,7 +20,7 @@ TEST(ProcessGroup, NeedsAGpuForEveryRank) {
   } catch (const Error& error) {
     EXPECT_EQ(
         std::string(error.what()),
-        "ranks 0 and 2 have the same GPU, and each rank needs its own; start fewer ranks on the "
+        "ranks 0 and 2 have the same GPU, but each rank needs its own; start fewer ranks on the "
         "machine, or use device cpu");
   }
 }

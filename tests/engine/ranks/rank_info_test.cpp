@@ -98,15 +98,16 @@ TEST(RankInfoOfJob, OfOpenMpi) {
   // srun may have started mpirun, with different numbers.
   EXPECT_EQ(place(with(mpirun, {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "9"}}))->size, 2);
   EXPECT_EQ(refusal(with(mpirun, {{"OMPI_COMM_WORLD_SIZE", "4"}})),
-            "OMPI_COMM_WORLD_SIZE is 4, on several machines: MASTER_ADDR must name that of rank 0");
+            "OMPI_COMM_WORLD_SIZE is 4 on several machines, so that MASTER_ADDR must name "
+            "the machine of rank 0");
 }
 
 TEST(RankInfoOfJob, SaysWhatIsMissing) {
   Variables variables = kTorchrun;
   variables.erase("MASTER_PORT");
   EXPECT_EQ(refusal(variables),
-            "WORLD_SIZE is 8, but MASTER_PORT is not set: MASTER_ADDR and MASTER_PORT say where "
-            "the ranks meet");
+            "WORLD_SIZE is 8, but MASTER_PORT is not set; MASTER_ADDR and MASTER_PORT give the "
+            "address at which the ranks meet");
   variables.erase("MASTER_ADDR");
   EXPECT_NE(refusal(variables).find("MASTER_ADDR and MASTER_PORT are not set"), std::string::npos);
   variables.erase("RANK");

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "io/error.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "tests/engine/transitions.h"
 #include "tests/reference/any_scale.h"
 

@@ -9,7 +9,7 @@
 #include "engine/registry.h"
 #include "engine/tempering/parallel_tempering.h"
 #include "kernels/ops/jump.h"
-#include "kernels/ops/swap.h"
+#include "kernels/ops/tempering.h"
 #include "tests/engine/tempering/product_law.h"
 #include "tests/engine/transitions.h"
 

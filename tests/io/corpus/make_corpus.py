@@ -1,4 +1,5 @@
-"""Writes the corpus of small .pt files beside this script: python make_corpus.py (needs torch 2.11).
+"""Writes the corpus of small .pt files beside this script: python make_corpus.py (needs torch
+2.11).
 
 good_*.pt are what torch.save writes; tests/io/pt/pt_file_test.cpp knows their contents.
 bad_*.pt must be refused; the tests know the sentence.
@@ -62,7 +63,8 @@ def optimizer_state_dict():
 
 
 def all_types():
-    types = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8"]
+    types = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
+             "uint8"]
     values = {name: torch.tensor([0, 1, 100]).to(getattr(torch, name)) for name in types}
     return values | {"bool": torch.tensor([False, True, True])}
 

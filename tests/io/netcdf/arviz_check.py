@@ -32,7 +32,8 @@ def main():
     for group in ("posterior", "sample_stats"):
         attributes = data[group].attrs
         assert attributes["model"] == "ising" and attributes["sampler"] == "pafs", attributes
-        assert attributes["seed"] == 5 and attributes["inference_library"] == "isinglass", attributes
+        assert (attributes["seed"] == 5 and
+                attributes["inference_library"] == "isinglass"), attributes
     assert len(arviz.summary(data)) == x.sizes["site"]  # its diagnostics take the layout
 
 

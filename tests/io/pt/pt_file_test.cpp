@@ -168,7 +168,7 @@ TEST(PtRefusal, EveryBadFileOfTheCorpusByItsSentence) {
       {"overflow", "impossible size 4611686018427387904"},
       {"script", "TorchScript program"},
       {"set", "refers to __builtin__.set"},
-      {"short_storage", "has 5 elements in data/0 where 6 are promised"},
+      {"short_storage", "has 5 elements in data/0, but data.pkl gives 6"},
       {"size", "outside its storage of 6 elements"},
       {"sparse", "refers to torch._utils._rebuild_sparse_tensor"},
       {"stack", "damaged pickle"},

@@ -37,7 +37,8 @@ def check_state_dict(file):
 def write_theirs(folder):
     torch.manual_seed(0)
     module = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Flatten(), torch.nn.Linear(4, 1))
+        torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Flatten(),
+        torch.nn.Linear(4, 1))
     module = module.to(memory_format=torch.channels_last)
     optimizer = torch.optim.Adam(module.parameters(), lr=1e-3, amsgrad=True)
     for _ in range(3):
@@ -48,7 +49,8 @@ def write_theirs(folder):
         torch.save({"model": module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3,
                     "parameters": list(module.parameters())},
                    folder / f"checkpoint{protocol}.pt", pickle_protocol=protocol)
-    sums = OrderedDict((name, tensor.double().sum()) for name, tensor in module.state_dict().items())
+    sums = OrderedDict((name, tensor.double().sum())
+                       for name, tensor in module.state_dict().items())
     torch.save(sums, folder / "sums.pt")
 
 

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "kernels/base/categorical_cpu.h"
-#include "kernels/ops/random_states.h"
+#include "kernels/ops/random.h"
 #include "kernels/random/normal.h"
 
 namespace isinglass {

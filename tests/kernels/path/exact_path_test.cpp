@@ -1,11 +1,11 @@
 // The kernel of paths with exact differences against plain float64 sums: at sizes that do not fit
 // blocks, with |Δ| up to hundreds, with a dominant neighbour, and where differences are not finite.
-#include "kernels/ops/exact_path.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 namespace {

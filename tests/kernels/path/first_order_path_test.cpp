@@ -1,12 +1,11 @@
 // The path kernels against the reference: log q of the drawn path forward and backward, at sizes
 // that do not fit blocks, with |d| up to hundreds, and with one site that dominates all others.
-#include "kernels/ops/first_order_path.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "kernels/ops/path.h"
 #include "tests/reference/enumeration.h"
 
 namespace isinglass {

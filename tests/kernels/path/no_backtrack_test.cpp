@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "kernels/ops/first_order_path.h"
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 namespace {

@@ -83,10 +83,10 @@ ImageSource images() {
 
 TEST(WrongGradient, ImagesAreModes) {
   const auto model = make_instance("image-modes:right=7,wrong=1,count=2,radius=0.5", images());
-  const auto& misled = dynamic_cast<const WrongGradientModel&>(*model);
-  EXPECT_TRUE(torch::equal(misled.modes().at_right(images().pixels()),
+  const auto& wrong = dynamic_cast<const WrongGradientModel&>(*model);
+  EXPECT_TRUE(torch::equal(wrong.modes().at_right(images().pixels()),
                            torch::tensor({1., 0., 1., 0.}, torch::kFloat64)));
-  EXPECT_TRUE(torch::equal(misled.start().mean, torch::tensor({0.5f, 1.f, 0.f})));
+  EXPECT_TRUE(torch::equal(wrong.start().mean, torch::tensor({0.5f, 1.f, 0.f})));
   const torch::Tensor energy = model->energy(images().pixels());
   EXPECT_NEAR((energy[1] - energy[0]).item<double>(), 20, 1e-6);
   EXPECT_ERROR(make_instance("image-modes:right=7,wrong=1,count=3", images()),

@@ -40,11 +40,11 @@ TEST(BayesNetFile, DamageIsNamed) {
     return text.replace(at, what.size(), by);
   };
   expect_refused("", "the file ends before its first word");
-  expect_refused(with("BAYES", "MARKOV"), "it begins with 'MARKOV'");
+  expect_refused(with("BAYES", "MARKOV"), "the file begins with 'MARKOV'");
   expect_refused(with("BAYES\n4", "BAYES\nfour"),
                  "the number of variables is 'four', which is not a number");
   expect_refused(with("BAYES\n4", "BAYES\n0"), "the number of variables is 0; 1 to 65536");
-  expect_refused(with("2 2 2 2", "2 2 3 2"), "variable 2 has 3 values and variable 0 has 2");
+  expect_refused(with("2 2 2 2", "2 2 3 2"), "variable 2 has 3 values, but variable 0 has 2");
   expect_refused(with("2 2 2 2\n4", "2 2 2 2\n3"), "the number of factors is 3");
   expect_refused(with("2 2 3", "2 2 4"), "a factor's variable is 4; 0 to 3");
   expect_refused(with("2 2 3", "2 3 3"), "factor 3 names variable 3 twice");

@@ -130,7 +130,8 @@ TEST(Product, NeedsTwoContinuousFactorsOfOneSize) {
   write_named_tensors(scratch / "theta.pt", {{"theta", torch::ones({4})}});
   EXPECT_ERROR(load_model("product", {}), "needs factors NAME=FILE.pt,NAME=FILE.pt");
   EXPECT_ERROR(load_model("product", {.factors = {four}}), "two or more models");
-  EXPECT_ERROR(load_model("product", {.factors = {four, five}}), "has 4 sites and gaussian has 5");
+  EXPECT_ERROR(load_model("product", {.factors = {four, five}}),
+               "but gaussian has 4 and gaussian has 5");
   EXPECT_ERROR(load_model("product", {.factors = {four, {"product", four.file}}}), "itself");
   EXPECT_ERROR(load_model("product", {.factors = {four, {"bernoulli", scratch / "theta.pt"}}}),
                "continuous states");
@@ -147,7 +148,7 @@ TEST(GradientOverride, IsTheEnergyOfOneAndTheGradientOfTheOther) {
   EXPECT_TRUE(torch::equal(found.gradient, gradient->energy_and_grad(x).gradient));
   EXPECT_EQ(both.kind_name(), "gaussian");
   EXPECT_ERROR(GradientOverrideModel(energy, load_sample(sample_of("gaussian_diagonal"))),
-               "it has 5 sites, and model gaussian has 4");
+               "has 5 sites, but model gaussian has 4");
   const Scratch scratch;
   write_named_tensors(scratch / "u.pt", {{"u", torch::ones({})}});
   EXPECT_ERROR(GradientOverrideModel(
@@ -156,7 +157,7 @@ TEST(GradientOverride, IsTheEnergyOfOneAndTheGradientOfTheOther) {
   write_named_tensors(scratch / "theta.pt", {{"theta", torch::ones({4})}});
   EXPECT_ERROR(
       GradientOverrideModel(energy, load_model("bernoulli", {.weights = scratch / "theta.pt"})),
-      "not of the kind");
+      "does not have states of the same kind");
 }
 
 class Scripts : public testing::Test {
@@ -205,13 +206,14 @@ TEST_F(Scripts, ClassesOfAClassifierAreEnergies) {
   const EnergyGrad at = load_class("x * x", 1)->energy_and_grad(x);  // −f(x)[1] = −x_1²
   EXPECT_TRUE(torch::equal(at.energy, torch::tensor({-4., 0.}, torch::kFloat64)));
   EXPECT_TRUE(torch::equal(at.gradient[0], torch::tensor({0.f, -4.f, 0.f})));
-  EXPECT_ERROR(load_class("x", 3)->energy(x), "class is 3, and");
+  EXPECT_ERROR(load_class("x", 3)->energy(x), "class is 3, but");
   EXPECT_ERROR(load_class("x.sum(1)", 0)->energy(x), "outputs of classes [2, C]");
 }
 
 TEST_F(Scripts, NeedSitesAndATorchScriptFile) {
   EXPECT_ERROR(load("x.sum(1)", {}), "model script needs sites D");
-  EXPECT_ERROR(load_model("script", {.weights = scratch_ / "none.pt", .sites = 3}), "no such file");
+  EXPECT_ERROR(load_model("script", {.weights = scratch_ / "none.pt", .sites = 3}),
+               "does not exist or is not a file");
   write_named_tensors(scratch_ / "tensors.pt", {{"u", torch::ones({})}});
   EXPECT_ERROR(load_model("script", {.weights = scratch_ / "tensors.pt", .sites = 3}),
                "not a TorchScript module");

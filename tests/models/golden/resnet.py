@@ -117,7 +117,8 @@ def write_resnet(height, width, with_mean):
 
 def write_categorical(height, width, values, with_mean):
     mean = torch.rand(height * width, values) + 0.05
-    network = CategoricalResNet(height, width, 6, values, 3, mean / mean.sum(1, True) if with_mean else None)
+    network = CategoricalResNet(height, width, 6, values, 3,
+                                mean / mean.sum(1, True) if with_mean else None)
     for key, tensor in network.named_parameters():
         if tensor.dim() > 1:
             tensor.data *= 40 if key.startswith("energy_linear") else 2.4

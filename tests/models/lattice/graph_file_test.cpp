@@ -51,7 +51,7 @@ TEST_F(GraphFile, TheFormsSayTheSame) {
 TEST_F(GraphFile, AnEdgeGivenAgainIsTheSame) {
   EXPECT_TRUE(
       torch::equal(matrix("0 1 1\n1 0 1\n1 2 -2\n2 1 -2\n2 3 1.5\n0 1 1\n"), matrix(kPath)));
-  EXPECT_ERROR(read("0 1 1\n1 2 1\n2 1 3"), "line 3: the edge 1 2 has the weight 3, and on line 2");
+  EXPECT_ERROR(read("0 1 1\n1 2 1\n2 1 3"), "line 3: the edge 1 2 has the weight 3, but on line 2");
 }
 
 TEST_F(GraphFile, AHeaderCountsVerticesWithoutEdges) {
@@ -113,7 +113,7 @@ TEST_F(GraphFile, ListsOfNeighboursAreNoEdges) {
 
 TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   const std::string file = (scratch_ / "graph.txt").string();
-  EXPECT_ERROR(read("1 2\n3 3\n"), file + ": line 2: an edge of vertex 3 with itself");
+  EXPECT_ERROR(read("1 2\n3 3\n"), file + ": line 2: the edge joins vertex 3 with itself");
   EXPECT_ERROR(read("3 2\n1 2 1\n2 4 1\n"), "line 3: vertex 4 is not between 1 and 3");
   EXPECT_ERROR(read("3 2\n0 2 1\n2 3 1\n"), "line 3: vertex 3 is not between 0 and 2");
   EXPECT_ERROR(read("p edge 3 2\ne 0 2\ne 1 2\n"), "line 2: vertex 0 is not between 1 and 3");
@@ -121,14 +121,14 @@ TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   EXPECT_ERROR(read("1 2\n2 -3\n"), "line 2: '-3' is not a vertex");
   EXPECT_ERROR(read("1 2 1\n2 3 heavy\n"), "line 2: 'heavy' is not a weight");
   EXPECT_ERROR(read("1 2 1\n2 3 inf\n"), "line 2: 'inf' is not a weight");
-  EXPECT_ERROR(read("1 2\n2 3 4 5\n"), "line 2: 4 words");
-  EXPECT_ERROR(read("1 2 1\n2 3\n"), "line 2: 2 words, and line 1 has 3; either all edges");
+  EXPECT_ERROR(read("1 2\n2 3 4 5\n"), "line 2 has 4 words");
+  EXPECT_ERROR(read("1 2 1\n2 3\n"), "line 2 has 2 words, but line 1 has 3; either all edges");
   EXPECT_ERROR(read("e 1 2\ne 2 3\n"), "line 1: an edge 'e u v' comes before the header");
-  EXPECT_ERROR(read("p sat 3 2\n"), "line 1: a DIMACS header is 'p edge n m'");
-  EXPECT_ERROR(read("p edge 3 2\nn 1 5\n"), "line 2: it begins with 'n'");
-  EXPECT_ERROR(read("p edge 3 5\ne 1 2\n"), "the header says 5 edges, and the file has 1");
-  EXPECT_ERROR(read("800 19176\n1 2\n2 3\n"), "the header says 19176 edges, and the file has 2");
-  EXPECT_ERROR(read("3 9\n1 2 1\n2 3 1\n"), "the header says 9 edges, and the file has 2");
+  EXPECT_ERROR(read("p sat 3 2\n"), "line 1: a DIMACS header must have the form 'p edge n m'");
+  EXPECT_ERROR(read("p edge 3 2\nn 1 5\n"), "line 2 begins with 'n'");
+  EXPECT_ERROR(read("p edge 3 5\ne 1 2\n"), "the header gives 5 edges, but the file has 1");
+  EXPECT_ERROR(read("800 19176\n1 2\n2 3\n"), "the header gives 19176 edges, but the file has 2");
+  EXPECT_ERROR(read("3 9\n1 2 1\n2 3 1\n"), "the header gives 9 edges, but the file has 2");
   EXPECT_ERROR(read("p edge 99999999999 1\ne 1 2\n"), "99999999999 vertices; at most");
   EXPECT_ERROR(read("0 99999999999\n"), "vertex 99999999999 is not between");
   EXPECT_ERROR(read("# nothing\n"), "not a graph: the file has no edges");
@@ -137,11 +137,12 @@ TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   EXPECT_ERROR(read("\xff\xfe 1 2\n"), "not a graph: the file is not text");
   EXPECT_ERROR(read("hello world\n"), "line 1: 'hello' is not a vertex");
   EXPECT_ERROR(read("1,2,3\n2,3,1\n"), "line 1: '1,2,3' has commas; vertices and weights");
-  EXPECT_ERROR(read("1\n2\n"), "line 1: 1 word; an edge needs two vertices");
+  EXPECT_ERROR(read("1\n2\n"), "line 1 has 1 word; an edge needs two vertices");
   for (const char* banner : {"%%MatrixMarket", "%MatrixMarket"}) {
-    EXPECT_ERROR(read(std::string(banner) + " matrix coordinate pattern symmetric\n% by hand\n"
-                                            "5 5 2\n2 1\n3 2\n"),
-                 "line 1: this is a MatrixMarket file; without its first lines");
+    EXPECT_ERROR(
+        read(std::string(banner) + " matrix coordinate pattern symmetric\n% by hand\n"
+                                   "5 5 2\n2 1\n3 2\n"),
+        "line 1: this is a MatrixMarket file, which cannot be read; remove its first lines");
   }
 }
 

@@ -51,9 +51,9 @@ TEST(IdxFiles, EachWrongFileGivesOneErrorThatNamesIt) {
   for (size_t length = 4; length < 16; ++length) expect(good.substr(0, length), "IDX header");
   for (size_t length = 16; length < good.size(); ++length) {
     expect(good.substr(0, length),
-           fmt::format("2x2x2 elements in its IDX header and holds {}", length - 16));
+           fmt::format("2x2x2 elements in its IDX header, but holds {}", length - 16));
   }
-  expect(good + "i", "and holds 9");
+  expect(good + "i", "but holds 9");
   expect(idx_bytes({0, 2, 2}, ""), "announces 0x2x2");
   expect(idx_bytes({~0u, ~0u, ~0u}, "abc"), "announces 4294967295x4294967295x4294967295");
 }
@@ -150,10 +150,9 @@ TEST(NamedSets, OtherImagesThanThePublishedAreRefused) {
     put_file(scratch / "mnist" / name, idx_bytes({count, 28, 28}, pixels));
   };
   put("train-images-idx3-ubyte", 60000, std::string(60000 * size_t{784}, '\xdd'));
-  EXPECT_ERROR(
-      load_dataset("mnist", scratch.folder()),
-      "train-images-idx3-ubyte is not of MNIST: the mean of its pixels is 0.8667, and 0.1307 "
-      "as published");
+  EXPECT_ERROR(load_dataset("mnist", scratch.folder()),
+               "train-images-idx3-ubyte is not a file of MNIST: the mean of its pixels is 0.8667, "
+               "but 0.1307 in the published data");
   const std::string tenth = speckled(60000, 2, 67);  // a mean of 67 / 510
   put("train-images-idx3-ubyte", 60000, tenth);
   put("t10k-images-idx3-ubyte", 10000, tenth.substr(0, 7840000));

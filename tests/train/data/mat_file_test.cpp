@@ -167,7 +167,7 @@ TEST(MatFiles, ContradictionsAreErrors) {
   expect(mat_array("A", kDouble, {1, 2}, two + two), "bytes follow the values");
   expect(mat_array("A", kCell, {1, 2}, mat_array("", kDouble, {1, 2}, two)), "ends inside");
   expect(mat_array(std::string(64, 'A'), kDouble, {1, 2}, two), "no valid name");
-  expect(mat_element(6, little_endian({1, 2})), "stands for a variable");
+  expect(mat_element(6, little_endian({1, 2})), "in place of a variable");
   std::string deep = mat_array("", kDouble, {1, 2}, two);
   for (int i = 0; i < 100; ++i) deep = mat_array("A", kCell, {1, 1}, deep);
   expect(deep, "nests cell arrays deeper than");

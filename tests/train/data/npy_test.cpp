@@ -84,13 +84,14 @@ TEST(Npy, RefusesWhatIsNone) {
   refused("|O", "(2, 3)", "x holds an array of type '|O'");
   refused("<U3", "(2, 3)", "x holds an array of type '<U3'");
   refused("<c8", "(2, 3)", "x holds an array of type '<c8'");
-  refused("|u1", "(2, 4)", "shape [2, 4] and type |u1, and has 6 bytes for its 8");
+  refused("|u1", "(2, 4)", "shape [2, 4] and type |u1, but holds 6 of its 8 bytes");
   refused("|u1", "(0, 3)", "shape [0, 3]");
-  refused("|u1", "(4294967296, 4294967296, 4294967296)", "and has 6 bytes for its");
+  refused("|u1", "(4294967296, 4294967296, 4294967296)", "but holds 6 of its");
   refused("|u1", "(-1, 6)", "x is a damaged .npy file");
   refused("|u1", "(99999999999999999999,)", "x is a damaged .npy file");
   refused("|u1", "2", "x is a damaged .npy file");
-  EXPECT_ERROR(npy_array(npy_file(4, "|u1", "(6,)", "abcdef"), "x"), "one of a version after 3");
+  EXPECT_ERROR(npy_array(npy_file(4, "|u1", "(6,)", "abcdef"), "x"),
+               "its format version is above 3");
   std::string records = npy_file(1, "|u1", "(2, 3)", "abcdef");
   records.replace(records.find("'|u1'"), 5, "[('a'");
   EXPECT_ERROR(npy_array(records, "x"), "x holds records of several numbers each");
@@ -121,7 +122,7 @@ TEST(Npz, ArraysByTheirNames) {
     }
   }
   put_file(scratch / "x.npz", "no archive");
-  EXPECT_ERROR(load_dataset(scratch / "x.npz", "unused"), "x.npz is no .npz file");
+  EXPECT_ERROR(load_dataset(scratch / "x.npz", "unused"), "x.npz is not an .npz file");
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ TEST(NumpyPickle, ADictionaryOfLists) {
     EXPECT_TRUE(
         found.at("validation").equal(torch::tensor({.75, 0., 0., 1.}, real).view({1, 2, 2})));
     EXPECT_TRUE(found.at("test").equal(torch::tensor({1., 1., 0., .125}, real).view({1, 2, 2})));
-    EXPECT_ERROR(read_numpy_pickle(scratch / "splits.pkl"), "it holds what is no array");
+    EXPECT_ERROR(read_numpy_pickle(scratch / "splits.pkl"),
+                 "it holds a value that is not an array");
     const auto described = describe_data_file(scratch / "splits.pkl");
     ASSERT_TRUE(described.has_value());
     EXPECT_EQ(described->format, "NumPy pickle, array 'training'");
@@ -101,20 +102,20 @@ TEST(NumpyPickle, PairsOfImagesAndClasses) {
 
 TEST(NumpyPickle, RefusesWhatIsNone) {
   const std::string good = numpy_pickle("I2\nI3\n", "abcdef");
-  EXPECT_ERROR(read(""), "array.pkl is no pickle of arrays of NumPy: ");
-  EXPECT_ERROR(read("\x80\x06N."), "it is of a protocol above 5");
-  EXPECT_ERROR(read("?"), "its byte 0 is no opcode that is known");
-  EXPECT_ERROR(read(std::string("\x8a\x02\xff\xff.", 5)), "it holds what is no array");
+  EXPECT_ERROR(read(""), "array.pkl is not a pickle of arrays of NumPy: ");
+  EXPECT_ERROR(read("\x80\x06N."), "its pickle protocol is above 5");
+  EXPECT_ERROR(read("?"), "its byte 0 is not a known opcode");
+  EXPECT_ERROR(read(std::string("\x8a\x02\xff\xff.", 5)), "it holds a value that is not an array");
   EXPECT_ERROR(read("(I1\nd."), "a key without a value");
-  EXPECT_ERROR(read("}I1\na."), "it builds on what is no list");
+  EXPECT_ERROR(read("}I1\na."), "it adds items to a value that is not a list");
   for (size_t end = 0; end < good.size(); ++end) EXPECT_ERROR(read(good.substr(0, end)), "array");
-  EXPECT_ERROR(read(numpy_pickle("I2\nI3\n", "abcde")), "5 bytes for its 6");
+  EXPECT_ERROR(read(numpy_pickle("I2\nI3\n", "abcde")), "holds 5 of its 6 bytes");
   EXPECT_ERROR(read(numpy_pickle("I-2\nI3\n", "abcdef")), "has no shape");
-  EXPECT_ERROR(read(numpy_pickle("I9999999999\nI9999999999\n", "a")), "1 bytes for its");
+  EXPECT_ERROR(read(numpy_pickle("I9999999999\nI9999999999\n", "a")), "holds 1 of its");
   EXPECT_ERROR(read(numpy_pickle("I1\n", "a", "i8")), "type '|i8'");
   EXPECT_ERROR(read(numpy_pickle("I1\n", "abcdefgh", "f8")), "type '|f8'");  // no byte order
   EXPECT_ERROR(read(numpy_pickle("I1\n", "\\x0")), "damaged string");
-  EXPECT_ERROR(read("I1\n."), "it holds what is no array");
+  EXPECT_ERROR(read("I1\n."), "it holds a value that is not an array");
 }
 
 std::string times(int count, const std::string& text) {
@@ -127,9 +128,10 @@ std::string times(int count, const std::string& text) {
 TEST(NumpyPickle, StaysSmall) {
   for (const std::string& bytes : {"(lp0\n" + times(40, "g0\nap0\n"), times(40, "(lp0\ng0\na"),
                                    "(" + times(500, "I1\n") + "l" + times(100000, "p0\n")}) {
-    EXPECT_ERROR(read(bytes + "."), "it holds what is no array");
+    EXPECT_ERROR(read(bytes + "."), "it holds a value that is not an array");
   }
-  EXPECT_ERROR(read(times(1000000, "(l") + times(999999, "a") + "."), "it holds what is no array");
+  EXPECT_ERROR(read(times(1000000, "(l") + times(999999, "a") + "."),
+               "it holds a value that is not an array");
   EXPECT_ERROR(read(times(1000001, "(l")), "it holds too many values");
 }
 
@@ -141,9 +143,9 @@ TEST(NumpyPickle, AnArrayThatIsRepeatedStaysSmall) {
   const std::string kept = array.substr(5, array.size() - 7) + "p99\n0";
   const std::string listed = "(" + times(100000, "g99\n") + "l";
   put_file(scratch / "bomb.pkl", "(dp0\n" + kept + "S'train'\n" + listed + "s.");
-  EXPECT_ERROR(read_numpy_dictionary(scratch / "bomb.pkl"), "an array many times over");
+  EXPECT_ERROR(read_numpy_dictionary(scratch / "bomb.pkl"), "to an array too many times");
   EXPECT_ERROR(read("(" + kept + times(5000000, "h\x63") + "l."),
-               "takes its values again too often");
+               "reads its stored values too many times");
   EXPECT_ERROR(read("N" + times(1000001, "\x94") + "."), "it holds too many values");
 }
 
@@ -218,7 +220,7 @@ TEST(Histopathology, HasTheLevelsOfItsPublishedSplits) {
                "histopathology.pkl holds test, validation; expected training, validation, test");
   put(entry("training", pickled_array({2, 28, 28}, 1.5)) + validation + test);
   EXPECT_ERROR(load_dataset("histopathology", scratch.folder()),
-               "array training, holds values other than real ones from 0 to 1");
+               "array training, holds values that are not real numbers from 0 to 1");
   put(entry("training", pickled_array({2, 28, 27}, 1)) + validation + test);
   EXPECT_ERROR(load_dataset("histopathology", scratch.folder()), "expected 2 images of 28x28");
   put(entry("training", "](" + pickled_array({28, 28}, 1) + pickled_array({28, 27}, 1) + "e"));

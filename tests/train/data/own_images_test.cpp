@@ -63,7 +63,7 @@ TEST(OwnImages, TypesAndShapes) {
   EXPECT_ERROR(load(torch::full({2, 4}, 1.5)), "outside [0, 1]");
   EXPECT_ERROR(load(torch::full({2, 4}, std::nan(""))), "not a number");
   EXPECT_ERROR(load(torch::arange(16).view({4, 4}).to(torch::kUInt8)), "whole numbers up to 15");
-  EXPECT_ERROR(load(torch::full({2, 4}, 2, torch::kUInt8)), "Divided by 2, as real values");
+  EXPECT_ERROR(load(torch::full({2, 4}, 2, torch::kUInt8)), "Divide them by 2 to make them real");
   EXPECT_ERROR(load(torch::full({2, 4}, 127, torch::kUInt8)), "at least 128 of 255");
   EXPECT_EQ(load(torch::full({2, 4}, 128, torch::kUInt8)).values, PixelValues::kGrey);
   EXPECT_EQ(load(torch::full({2, 4}, 0.1f)).values, PixelValues::kGrey);
@@ -91,7 +91,7 @@ TEST(OwnImages, OfCategories) {
   }
   write_pt(file, PtValue{torch::rand({3, 4})});
   EXPECT_ERROR(load_dataset(file, "unused", 5), "categories are whole numbers");
-  EXPECT_ERROR(load_dataset("strokes", "unused", 5), "says itself what its pixels are");
+  EXPECT_ERROR(load_dataset("strokes", "unused", 5), "determines the values of its pixels");
 }
 
 TEST(OwnImages, IdxFile) {
@@ -147,7 +147,7 @@ TEST(OwnSplits, OfUnclearScaleAreRefused) {
   EXPECT_ERROR(of_splits(levels, torch::full({1, 4}, 16, torch::kUInt8)),
                "the split 'test' holds whole numbers up to 16; expected 0 and 1, or grey levels");
   EXPECT_ERROR(of_splits(kBits, torch::arange(4).view({1, 4})),
-               "with levels 4 they are categories");
+               "give levels 4 to read them as categories");
 }
 
 TEST(OwnSplits, HaveOneSize) {
@@ -160,10 +160,12 @@ TEST(OwnSplits, HaveOneSize) {
     EXPECT_FALSE(data.flat);
     EXPECT_EQ(data.train.sizes(), torch::IntArrayRef({2, 16}));
   }
-  EXPECT_ERROR(of_splits(torch::ones({2, 4, 4}), torch::ones({1, 2, 8})),
-               "the split 'test' holds images of 2x8 pixels, the split 'train' of 4x4");
-  EXPECT_ERROR(of_splits(torch::ones({2, 16}), torch::ones({1, 15})),
-               "the split 'test' holds images of 15 pixels, the split 'train' of 16");
+  EXPECT_ERROR(
+      of_splits(torch::ones({2, 4, 4}), torch::ones({1, 2, 8})),
+      "the split 'test' holds images of 2x8 pixels, but the split 'train' holds images of 4x4");
+  EXPECT_ERROR(
+      of_splits(torch::ones({2, 16}), torch::ones({1, 15})),
+      "the split 'test' holds images of 15 pixels, but the split 'train' holds images of 16");
   EXPECT_ERROR(own_images({.test = {"the split 'test'", kBits}}, "the splits"),
                "the splits has no training images");
   EXPECT_EQ(of_splits(kBits, kBits.narrow(0, 0, 0)).test.sizes(), torch::IntArrayRef({0, 4}));
@@ -192,8 +194,9 @@ TEST(OwnImages, OfWholeNumbersOfAnyType) {
   EXPECT_TRUE(load(levels).train.equal(levels.to(torch::kUInt8)));
   EXPECT_ERROR(load(levels * 2), "x holds whole numbers from 0 to 510");
   for (const auto type : {torch::kInt8, torch::kInt64, torch::kFloat32}) {
-    EXPECT_ERROR(load((2 * kBits - 1).to(type)),
-                 "x holds -1 and 1; states are 0 and 1: (s + 1)/2 of spins s");
+    EXPECT_ERROR(
+        load((2 * kBits - 1).to(type)),
+        "x holds the values -1 and 1, but states have the values 0 and 1; (s + 1)/2 converts");
   }
   EXPECT_ERROR(load(-kBits), "x holds whole numbers from -1 to 0");
   EXPECT_ERROR(load(torch::ones({2, 4}, torch::kComplexFloat)),
@@ -229,8 +232,9 @@ TEST(OwnPoints, OfSplits) {
   EXPECT_TRUE(data.train.equal(arrays.train.values));
   EXPECT_TRUE(data.test.equal(arrays.test.values));
   EXPECT_FALSE(are_points(splits(torch::randn({5, 3}), kBits)));
-  EXPECT_ERROR(own_points(splits(torch::randn({5, 3}), torch::randn({2, 4})), "the splits"),
-               "the split 'test' holds images of 4 pixels, the split 'train' of 3");
+  EXPECT_ERROR(
+      own_points(splits(torch::randn({5, 3}), torch::randn({2, 4})), "the splits"),
+      "the split 'test' holds images of 4 pixels, but the split 'train' holds images of 3");
 }
 
 TEST(SetImageSize, SaysWhatRowsAre) {
@@ -270,13 +274,14 @@ TEST(OwnFiles, OfSplits) {
   EXPECT_TRUE(load_labels(all, "unused").equal(labels));
   EXPECT_ERROR(load_labels(train, "unused"), "holds no classes");
   EXPECT_ERROR(load_dataset(all, "unused", {}, {.validation = train}),
-               "all.pt holds such images itself");
+               "all.pt already holds images of that split");
   EXPECT_ERROR(load_dataset(train, "unused", {}, {.test = all}), "which holds several arrays");
-  EXPECT_ERROR(load_dataset("strokes", "unused", {}, {.test = test}), "has splits of its own");
+  EXPECT_ERROR(load_dataset("strokes", "unused", {}, {.test = test}), "has its own splits");
   EXPECT_ERROR(load_dataset(train, "unused", {}, {.test = scratch / "none.npy"}), "none.npy");
   const auto odd = file("odd.pt", {PtDict{{"a", {kBits}}, {"b", {kBits}}}});
-  EXPECT_ERROR(load_dataset(odd, "unused"),
-               "odd.pt holds the arrays a, b; expected train, validation and test, or one alone");
+  EXPECT_ERROR(
+      load_dataset(odd, "unused"),
+      "odd.pt holds the arrays a, b; expected train, validation and test, or a single array");
   const auto lone = file("lone.pt", {PtDict{{"test", {kBits}}}});
   EXPECT_ERROR(load_dataset(lone, "unused"), "expected train, validation and test");
 

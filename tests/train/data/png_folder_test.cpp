@@ -33,8 +33,9 @@ TEST(OwnImages, FolderOfPngImages) {
   EXPECT_TRUE(described->images.equal(bytes_tensor({2, 2}, {0, 255, 7, 200})));  // as their names
 
   put("c.png", 2, {0, 1, 2, 3});
-  EXPECT_ERROR(load_dataset(scratch / "images", "unused"),
-               "c.png is of 2x2 pixels, a.png of 1x2; images of a folder are of one size");
+  EXPECT_ERROR(
+      load_dataset(scratch / "images", "unused"),
+      "c.png has 2x2 pixels, but a.png has 1x2; all images of a folder must have the same size");
   put_file(scratch / "images/c.png", "no image");
   EXPECT_ERROR(load_dataset(scratch / "images", "unused"), "c.png is not a PNG image");
   put("c.png", 1, {0, 255});
@@ -44,7 +45,7 @@ TEST(OwnImages, FolderOfPngImages) {
   EXPECT_TRUE(std::get<0>(binary.train.sort(0)).equal(bytes_tensor({3, 2}, {0, 0, 0, 1, 1, 1})));
 
   std::filesystem::create_directories(scratch / "none");
-  EXPECT_ERROR(load_dataset(scratch / "none", "unused"), "none is no file of images");
+  EXPECT_ERROR(load_dataset(scratch / "none", "unused"), "none is not a file of images");
 }
 
 }  // namespace

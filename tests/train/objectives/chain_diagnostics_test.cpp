@@ -32,10 +32,10 @@ class SignalsTest : public testing::Test {
 
   // Returns the diagnostics of iteration t, by name.
   std::map<std::string, double> advance(PcdObjective& objective, int64_t t) {
-    objective.advance_chains(model_, t);
-    objective.keep_chains();
+    Batch batch = objective.draw(model_, t);
     std::map<std::string, double> seen;
-    for (const auto& [name, value] : objective.signals()) seen[name] = value;
+    for (const auto& [name, value] : batch.metrics) seen[name] = value;
+    objective.keep(std::move(batch));
     return seen;
   }
 

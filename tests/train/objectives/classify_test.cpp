@@ -32,7 +32,7 @@ TEST(Classify, LossIsItsFormula) {
   const torch::Tensor labels = torch::tensor({0, 2, 1, 1, 0, 2, 2}, torch::kInt64);
   const auto model = classifier();
   ClassifyObjective objective(*model, data, labels, {.batch = 7}, torch::kCPU);
-  const Loss made = objective.loss(*model, 1);
+  const Loss made = objective.loss(*model, objective.draw(*model, 1));
   const double loss = made.value.item<double>();
   const torch::Tensor logits = dynamic_cast<MlpModel&>(*model).logits(data.train);
   double expected = 0;  // the batch is the whole set, in some order
@@ -55,7 +55,7 @@ TEST(Classify, LearnsWhatCanBeTold) {
   ClassifyObjective objective(*model, data, labels, {.batch = 60}, torch::kCPU);
   for (int64_t t = 1; t <= 300; ++t) {
     model->zero_grad();
-    objective.loss(*model, t).value.backward();
+    objective.loss(*model, objective.draw(*model, t)).value.backward();
     torch::NoGradGuard no_grad;
     for (torch::Tensor& p : model->parameters()) p.sub_(p.grad(), 0.3);
   }
@@ -66,7 +66,7 @@ TEST(Classify, LearnsWhatCanBeTold) {
 TEST(Classify, WhatIsNoClassifierIsRefused) {
   const auto rbm = new_model("rbm", {.image_height = 2, .image_width = 2, .hidden = 3}, 1);
   const torch::Tensor labels = torch::zeros({5}, torch::kInt64);
-  EXPECT_ERROR(ClassifyObjective(*rbm, grey(5), labels, {}, torch::kCPU), "is no classifier");
+  EXPECT_ERROR(ClassifyObjective(*rbm, grey(5), labels, {}, torch::kCPU), "is not a classifier");
 }
 
 TEST(Classify, StrokesAreOfTheirClasses) {
@@ -80,7 +80,7 @@ TEST(Classify, StrokesAreOfTheirClasses) {
   for (int64_t c = 0; c < 10; ++c) means.push_back(images.index({own == c}).mean(0));
   const torch::Tensor nearest = torch::cdist(images, torch::stack(means)).argmin(1);
   EXPECT_GT((nearest == own).to(torch::kFloat64).mean().item<double>(), 0.5);  // chance: 0.1
-  EXPECT_ERROR(load_labels("static-mnist", ""), "has no classes; these have: strokes, mnist");
+  EXPECT_ERROR(load_labels("static-mnist", ""), "the data sets with classes are: strokes, mnist");
 }
 
 TEST(Classify, PointsAreTheirLaws) {

@@ -16,8 +16,7 @@ namespace isinglass {
 namespace {
 
 void advance(PcdObjective& objective, EnergyModel& model, int64_t iteration) {
-  objective.advance_chains(model, iteration);
-  objective.keep_chains();
+  objective.keep(objective.draw(model, iteration));
 }
 
 torch::Tensor fresh_of(const PcdObjective& objective) {
@@ -124,16 +123,16 @@ TEST(FreshChains, AreOfChainsThatPersist) {
     PcdObjective(model, *sampler, bars_and_stripes(3), options, 10, torch::kCPU);
   };
   EXPECT_ERROR(objective({.batch = 8, .buffer = 20, .from_data = true, .fresh = 3}),
-               "fresh chains come to those that persist");
+               "fresh requires persistent chains, which objective cd does not have");
   EXPECT_ERROR(objective({.batch = 8, .buffer = 20, .fresh = 9}),
-               "fresh is 9; it must be 0 to the batch, 8");
+               "fresh is 9; it must be from 0 to the size of the batch, 8");
   EXPECT_ERROR(objective({.batch = 8, .buffer = 20, .fresh = 1, .fresh_iterations = 0}),
                "fresh-iters is 0; it must be 1 or more");
   Meeting meeting(2);
   const RankOfThreads first(meeting, 0);
   EXPECT_ERROR(PcdObjective(model, *sampler, bars_and_stripes(3),
                             {.batch = 8, .buffer = 20, .fresh = 3}, 10, torch::kCPU, first),
-               "fresh is of training by one process, not by 2 ranks");
+               "fresh requires a single process, but there are 2 ranks");
 }
 
 }  // namespace

@@ -115,14 +115,14 @@ TEST(PcdTest, ContrastedChainsStartAtTheData) {
   PcdObjective objective(
       *model, *sampler, bars_and_stripes(3),
       {.batch = count, .buffer = count, .steps = 3, .from_data = true, .seed = 8}, 10, torch::kCPU);
-  objective.advance_chains(*model, 5);
+  Batch drawn = objective.draw(*model, 5);
 
   const torch::Tensor batch = Batches(bars_and_stripes(3), count, 8, torch::kCPU).states(5);
   ChainState state = sampler->init(*model, batch, torch::arange(count));
   StepParams params = sampler->params(stream_key(8, RandomStream::kTraining), torch::kCPU, 4 * 3);
   for (int t = 0; t < 3; ++t) sampler->step(*model, state, params);
-  const Loss loss = objective.loss(*model, 5);
-  objective.keep_chains();
+  const Loss loss = objective.loss(*model, drawn);
+  objective.keep(std::move(drawn));
   EXPECT_TRUE(torch::equal(objective.chains(), state.x));
   const PcdLoss expected = pcd_loss(*model, batch, state.x, {});
   EXPECT_TRUE(torch::equal(loss.value, expected.loss));
@@ -206,8 +206,9 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   const Dataset data = bars_and_stripes(3);
   PcdObjective objective(model, *sampler, data, options, 10, torch::kCPU);
   const torch::Tensor before = objective.chains().clone();
-  objective.advance_chains(model, 4);
-  objective.keep_chains();
+  Batch batch = objective.draw(model, 4);
+  const Loss loss = objective.loss(model, batch);
+  objective.keep(std::move(batch));
   const torch::Tensor slots = ReplayBuffer(clamped_mean(data), 20, 3).draw_slots(8, 4);
   const torch::Tensor touched = torch::zeros({20}, torch::kBool).index_fill_(0, slots, true);
   EXPECT_TRUE(torch::equal(before.index({~touched}), objective.chains().index({~touched})));
@@ -219,7 +220,6 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   StepParams params = sampler->params(stream_key(3, RandomStream::kTraining), torch::kCPU, 15);
   for (int step = 0; step < 5; ++step) sampler->step(model, state, params);
   EXPECT_TRUE(torch::equal(state.x, moved));
-  const Loss loss = objective.loss(model, 4);
   const double acceptance = state.statistics.acceptance_sum.sum().item<double>() / 40;
   EXPECT_EQ(loss.metrics[3].second.item<double>(), acceptance);
   EXPECT_GT(acceptance, 0);
@@ -317,21 +317,19 @@ TEST(PcdTest, ChainsOfOneRankThatFailAreEveryRanks) {
     const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);
     const auto sampler = make_sampler("pafs", {.radius = 2}, *model);
     PcdObjective objective(*model, *sampler, data, options, 9, torch::kCPU, ranks);
-    objective.advance_chains(*model, 1);
-    objective.keep_chains();
+    objective.keep(objective.draw(*model, 1));
     const torch::Tensor before = objective.chains().clone();
     torch::NoGradGuard no_grad;
     if (ranks.rank() == 1) model->parameters()[0].fill_(NAN);
     try {
-      objective.advance_chains(*model, 2);
-      objective.keep_chains();
+      objective.keep(objective.draw(*model, 2));
     } catch (const NumericalError& error) {
       EXPECT_TRUE(torch::equal(objective.chains(), before)) << ranks.rank();
       return error.what();
     }
     return "went on";
   });
-  EXPECT_EQ(words[0], "chains of another rank are not finite");
+  EXPECT_EQ(words[0], "chains of another rank have values that are not finite");
   EXPECT_NE(words[1].find("the energy is not finite"), std::string::npos) << words[1];
   EXPECT_EQ(words[2], words[0]);
 }

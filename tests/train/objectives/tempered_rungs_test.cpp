@@ -27,12 +27,12 @@ TEST(TemperedRungs, ChainsHaveTheirDistributions) {
   torch::Tensor sums = torch::zeros({kBatches, kRungs + 1}, torch::kFloat64);
   double swaps = 0;
   for (int64_t t = 1; t <= kBatches * kEach; ++t) {
-    objective.advance_chains(model, t);
-    objective.keep_chains();
+    Batch batch = objective.draw(model, t);
+    swaps += objective.loss(model, batch).metrics.back().second.item<double>();
+    objective.keep(std::move(batch));
     const torch::Tensor x = torch::cat({objective.saved_state().at(0).second, objective.chains()});
     torch::NoGradGuard no_grad;
     sums[(t - 1) / kEach] += model.energy(x) / kEach;
-    swaps += objective.loss(model, t).metrics.back().second.item<double>();
   }
   EXPECT_GT(swaps / (kBatches * kEach), 0.3);
   EXPECT_LT(swaps / (kBatches * kEach), 0.95);  // a ratio decides
@@ -65,8 +65,7 @@ TEST(TemperedRungs, ChainsComeToOtherModes) {
                            kIterations, torch::kCPU);
     double down = 0;
     for (int64_t t = 1; t <= kIterations; ++t) {
-      objective.advance_chains(model, t);
-      objective.keep_chains();
+      objective.keep(objective.draw(model, t));
       if (2 * t <= kIterations) continue;
       const torch::Tensor up = objective.chains().to(torch::kFloat64).mean(1);
       down += (up < 0.5).to(torch::kFloat64).mean().item<double>() / (kIterations / 2);
@@ -83,12 +82,12 @@ TEST(TemperedRungs, AreOfChainsThatPersist) {
   EXPECT_ERROR(
       PcdObjective(model, *sampler, bars_and_stripes(3),
                    {.batch = 8, .buffer = 20, .from_data = true, .rungs = 3}, 10, torch::kCPU),
-      "rungs are beside chains that persist");
+      "rungs requires persistent chains, which objective cd does not have");
   Meeting meeting(2);
   const RankOfThreads first(meeting, 0);
   EXPECT_ERROR(PcdObjective(model, *sampler, bars_and_stripes(3),
                             {.batch = 8, .buffer = 20, .rungs = 3}, 10, torch::kCPU, first),
-               "rungs are of training by one process, not by 2 ranks");
+               "rungs requires a single process, but there are 2 ranks");
 }
 
 }  // namespace

@@ -63,15 +63,15 @@ TEST(AdamTest, ParametersThatAreNotWhatTheyWereAreRefused) {
     return error_of([&] { adam.step(1e-3); });
   };
   EXPECT_EQ(changed(torch::zeros({5, 7})), "");
-  EXPECT_TRUE(holds(changed(torch::zeros({50, 7})), "become float32 of shape [50, 7]"));
-  EXPECT_TRUE(holds(changed(torch::zeros({5, 3})), "become float32 of shape [5, 3]"));
+  EXPECT_TRUE(holds(changed(torch::zeros({50, 7})), "is float32 of shape [50, 7]"));
+  EXPECT_TRUE(holds(changed(torch::zeros({5, 3})), "is float32 of shape [5, 3]"));
   EXPECT_TRUE(holds(changed(torch::zeros({7, 5}).t()), "the strides [1, 5]"));
   EXPECT_TRUE(holds(changed(torch::zeros({1}).expand({5, 7})), "the strides [0, 0]"));
-  EXPECT_TRUE(holds(changed(torch::zeros({5, 7}, torch::kFloat64)), "become float64"));
+  EXPECT_TRUE(holds(changed(torch::zeros({5, 7}, torch::kFloat64)), "is float64"));
 }
 
 TEST(AdamTest, ParametersWhoseElementsShareMemoryAreRefused) {
-  EXPECT_TRUE(holds(error_of([] { Adam({torch::zeros({1}).expand({5})}); }), "memory of its own"));
+  EXPECT_TRUE(holds(error_of([] { Adam({torch::zeros({1}).expand({5})}); }), "share memory"));
 }
 
 // A hook or a user's own code may set such gradients.

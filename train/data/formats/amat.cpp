@@ -37,7 +37,7 @@ void parse_line(const std::filesystem::path& file, int64_t number, std::string_v
 
 torch::Tensor read_amat(const std::filesystem::path& file) {
   const std::string text = read_maybe_gzip(file, kLargestDataFile);
-  require(!text.empty(), "{} is empty; expected an image of 0 and 1 a line", file.string());
+  require(!text.empty(), "{} is empty; expected one image of 0 and 1 per line", file.string());
   const size_t content = text.find_last_not_of(" \r\n") + 1;  // empty lines may follow the images
   std::vector<uint8_t> pixels;
   pixels.reserve(text.size() / 2 + 1);

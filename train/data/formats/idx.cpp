@@ -45,7 +45,7 @@ torch::Tensor read_idx(const std::filesystem::path& file) {
   double elements = 1;  // exact up to 2^53, far above what a file can hold
   for (const int64_t size : shape) elements *= static_cast<double>(size);
   require(elements > 0 && elements == static_cast<double>(content.size() - header),
-          "{} announces {} elements in its IDX header and holds {}", file.string(),
+          "{} announces {} elements in its IDX header, but holds {}", file.string(),
           fmt::join(shape, "x"), content.size() - header);
   torch::Tensor values = torch::empty(shape, torch::kUInt8);
   std::memcpy(values.data_ptr<uint8_t>(), content.data() + header, content.size() - header);

@@ -90,7 +90,7 @@ class ElementReader {
     const size_t bytes = word_at(rest_, 4);
     const size_t padded = (bytes + alignment - 1) / alignment * alignment;
     require(padded <= rest_.size() - 8,
-            "{} is truncated or corrupt: an element announces {} bytes where {} are left",
+            "{} is truncated or corrupt: an element announces {} bytes, but {} are left",
             file_.string(), bytes, rest_.size() - 8);
     const Element element = {word_at(rest_, 0), rest_.substr(8, bytes)};
     rest_.remove_prefix(8 + padded);
@@ -115,7 +115,7 @@ std::vector<int64_t> shape_of(const fs::path& file, const Element& element) {
     elements *= std::max(size, 1);  // no partial product may overflow int64, even if a size is 0
   }
   require(elements <= static_cast<double>(kLargestDataFile),
-          "{} announces an array of {} elements, more than {}", file.string(),
+          "{} announces an array of {} elements; at most {} are allowed", file.string(),
           fmt::join(shape, "x"), kLargestDataFile);
   return shape;
 }
@@ -230,8 +230,9 @@ void for_each_array(const fs::path& file, const std::function<void(const Matrix&
       require(inner.done(), "{} is corrupt: a compressed variable holds more than one element",
               file.string());
     }
-    require(element.type == kMatrix, "{} is corrupt: an element of type {} stands for a variable",
-            file.string(), element.type);
+    require(element.type == kMatrix,
+            "{} is corrupt: it has an element of type {} in place of a variable", file.string(),
+            element.type);
     const Matrix matrix = parse_matrix(file, element.data, 0);
     if (!matrix.array.type.empty()) visit(matrix);
   }

@@ -111,10 +111,10 @@ class Header {
 }  // namespace
 
 torch::Tensor npy_array(std::string_view bytes, const std::string& name) try {
-  require(bytes.starts_with(kMagic), "is no .npy file: it does not begin with \\x93NUMPY");
+  require(bytes.starts_with(kMagic), "is not an .npy file: it does not begin with \\x93NUMPY");
   bytes.remove_prefix(kMagic.size());
   require(bytes.size() >= 2 && bytes[0] >= 1 && bytes[0] <= 3,
-          "is a damaged .npy file, or one of a version after 3");
+          "is a damaged .npy file, or its format version is above 3");
   const size_t width = bytes[0] == 1 ? 2 : 4;
   bytes.remove_prefix(2);
   require(bytes.size() >= width, "is a damaged .npy file: it ends inside its header");

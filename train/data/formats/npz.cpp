@@ -23,11 +23,11 @@ struct Record {
 };
 
 std::vector<Record> records_of(const fs::path& file, std::string_view archive) try {
-  require(archive.starts_with("PK"), "is no .npz file: it is not a zip archive");
+  require(archive.starts_with("PK"), "is not an .npz file: it is not a zip archive");
   std::vector<Record> records;
   uint64_t left = kLargestDataFile;
   for (const auto& [name, entry] : read_zip_directory(MemorySource(archive)).entries) {
-    require(name.ends_with(kEnding), "is no .npz file: it holds {}", name);
+    require(name.ends_with(kEnding), "is not an .npz file: it holds {}", name);
     records.push_back(
         {name.substr(0, name.size() - kEnding.size()), zip_record(archive, entry, left)});
     left -= records.back().bytes.size();

@@ -40,11 +40,10 @@ const NumpyType& type_of(std::string_view text) {
   const NumpyType* type = text.size() == 3 ? type_named(text.substr(1)) : nullptr;
   const bool ordered = type && (std::string_view("<>=").find(text[0]) != std::string_view::npos ||
                                 (text[0] == '|' && type->bytes == 1));
-  require(
-      ordered,
-      "holds an array of type '{}'; bool, whole numbers of 1 to 8 bytes and real ones of 2, 4 or 8 "
-      "are read",
-      text.substr(0, 40));
+  require(ordered,
+          "holds an array of type '{}'; only bool, whole numbers of 1 to 8 bytes and real numbers "
+          "of 2, 4 or 8 bytes can be read",
+          text.substr(0, 40));
   return *type;
 }
 
@@ -61,7 +60,7 @@ torch::Tensor tensor_of(const NumpyArray& array) {
   auto needed = static_cast<double>(type.bytes);  // exact up to 2^53, above any file
   for (const int64_t size : array.shape) needed *= static_cast<double>(size);
   require(needed > 0 && needed == static_cast<double>(array.bytes.size()),
-          "announces an array of shape [{}] and type {}, and has {} bytes for its {}",
+          "announces an array of shape [{}] and type {}, but holds {} of its {} bytes",
           fmt::join(array.shape, ", "), array.type, array.bytes.size(), needed);
   std::vector<int64_t> shape = array.shape;
   if (array.fortran) std::reverse(shape.begin(), shape.end());

@@ -78,7 +78,7 @@ class Arrays {
     demand(value().kind == Kind::kPairs && !pairs.empty(), "it holds no dictionary");
     NamedTensors arrays;
     for (size_t i = 0; i < pairs.size(); i += 2) {
-      demand(pairs[i]->kind == Kind::kText, "its dictionary has a key that is no text");
+      demand(pairs[i]->kind == Kind::kText, "its dictionary has a key that is not a string");
       arrays.emplace_back(pairs[i]->text, stacked(*pairs[i + 1]));
     }
     return arrays;
@@ -95,11 +95,11 @@ class Arrays {
   // wider in memory than in the file.
   void take(size_t bytes) {
     taken_ += bytes;
-    demand(taken_ <= pickle_.size(), "it holds the bytes of an array many times over");
+    demand(taken_ <= pickle_.size(), "it refers to the bytes of an array too many times");
   }
   void take_listed(size_t bytes) {
     listed_ += bytes;
-    demand(listed_ <= 4 * pickle_.size(), "it holds an array many times over");
+    demand(listed_ <= 4 * pickle_.size(), "it refers to an array too many times");
   }
 
   // Returns the bytes of a value, or of a text that encodes one byte per character.
@@ -149,7 +149,7 @@ class Arrays {
   NumpyArray reconstructed(const PickleValue& value, std::string& bytes) const {
     demand(value.kind == Kind::kObject && is_one_of(value.text, "multiarray", "_reconstruct") &&
                value.items.size() == 2 && value.items[1]->items.size() == 5,
-           "it holds what is no array");
+           "it holds a value that is not an array");
     const std::vector<const PickleValue*>& state = value.items[1]->items;
     bytes = bytes_of(*state[4]);
     return {type_of(*state[2]), shape_of(*state[1]), state[3]->integer != 0};
@@ -158,7 +158,7 @@ class Arrays {
   // Reads an array of protocol 5 from its arguments: bytes, type, shape, and order, "C" or "F".
   NumpyArray from_buffer(const PickleValue& value, std::string& bytes) const {
     demand(value.items.size() == 1 && value.items[0]->items.size() == 4,
-           "it holds what is no array");
+           "it holds a value that is not an array");
     const std::vector<const PickleValue*>& arguments = value.items[0]->items;
     bytes = bytes_of(*arguments[0]);
     return {type_of(*arguments[1]), shape_of(*arguments[2]), arguments[3]->text == "F"};
@@ -176,7 +176,7 @@ OwnArrays pairs_of(Arrays& arrays, const std::string& source) {
   OwnArrays own;
   for (size_t i = 0; i < pairs.size(); ++i) {
     arrays.demand(pairs[i]->kind == Kind::kItems && pairs[i]->items.size() == 2,
-                  "it holds what is no array");
+                  "it holds a value that is not an array");
     OwnArray& split = i == 0 ? own.train : i + 1 == pairs.size() ? own.test : own.validation;
     split = {fmt::format("{}, part {},", source, i + 1), arrays.array(*pairs[i]->items[0])};
     if (i == 0) own.labels = arrays.array(*pairs[i]->items[1]);

@@ -37,7 +37,7 @@ class Pickle::Machine {
   void step(char opcode) {
     switch (opcode) {
       case '\x80':
-        return demand(number(1) <= 5, "it is of a protocol above 5");
+        return demand(number(1) <= 5, "its pickle protocol is above 5");
       case '\x95':  // a frame; its length is not needed
         take(8);
         return;
@@ -110,7 +110,7 @@ class Pickle::Machine {
         return push({Kind::kItems, 0, {}, popped(static_cast<uint8_t>(opcode) - 0x84)});
       case 'R': {
         const PickleValue *arguments = pop(), *callable = pop();
-        demand(callable->kind == Kind::kName, "it calls what is no name");
+        demand(callable->kind == Kind::kName, "it calls a value that is not a named function");
         return push({Kind::kObject, 0, callable->text, {arguments}});
       }
       case 'b':
@@ -138,7 +138,7 @@ class Pickle::Machine {
       case 'j':
         return push_kept(number(4));
       default:
-        demand(false, fmt::format("its byte {} is no opcode that is known", at_ - 1));
+        demand(false, fmt::format("its byte {} is not a known opcode", at_ - 1));
     }
   }
 
@@ -152,7 +152,7 @@ class Pickle::Machine {
   }
 
   PickleValue* pop() {
-    demand(!stack_.empty() && stack_.back(), "its stack runs empty");
+    demand(!stack_.empty() && stack_.back(), "it takes a value from an empty stack");
     PickleValue* top = stack_.back();
     stack_.pop_back();
     return top;
@@ -166,7 +166,7 @@ class Pickle::Machine {
 
   std::vector<const PickleValue*> above_mark() {
     const auto mark = std::find(stack_.rbegin(), stack_.rend(), nullptr);
-    demand(mark != stack_.rend(), "its stack runs empty");
+    demand(mark != stack_.rend(), "it takes a value from an empty stack");
     const std::vector<const PickleValue*> items(mark.base(), stack_.end());
     stack_.erase(mark.base() - 1, stack_.end());
     return items;
@@ -176,27 +176,27 @@ class Pickle::Machine {
   // it is held.
   void add(Kind kind, const std::vector<const PickleValue*>& items) {
     const bool fits = !stack_.empty() && stack_.back() && stack_.back()->kind == kind;
-    demand(fits, "it builds on what is no list, dictionary or object");
+    demand(fits, "it adds items to a value that is not a list, dictionary or object");
     demand(kind != Kind::kPairs || items.size() % 2 == 0, "it has a key without a value");
     std::vector<const PickleValue*>& held = stack_.back()->items;
     held.insert(held.end(), items.begin(), items.end());
   }
 
   void keep(int64_t key) {
-    demand(!stack_.empty() && stack_.back(), "it keeps what is not there");
+    demand(!stack_.empty() && stack_.back(), "it stores a value from an empty stack");
     demand(kept_.size() < kMostValues, "it holds too many values");
     kept_[key] = stack_.back();
   }
 
   void push_kept(int64_t key) {
     const auto kept = kept_.find(key);
-    demand(kept != kept_.end(), "it asks for what it has not kept");
-    demand(++taken_ <= kMostTaken, "it takes its values again too often");
+    demand(kept != kept_.end(), "it reads a value that it has not stored");
+    demand(++taken_ <= kMostTaken, "it reads its stored values too many times");
     stack_.push_back(kept->second);
   }
 
   std::string_view take(int64_t count) {
-    demand(static_cast<size_t>(count) <= bytes_.size() - at_, "it ends before its stop");
+    demand(static_cast<size_t>(count) <= bytes_.size() - at_, "it ends before its STOP opcode");
     at_ += static_cast<size_t>(count);
     return bytes_.substr(at_ - static_cast<size_t>(count), static_cast<size_t>(count));
   }
@@ -256,7 +256,7 @@ class Pickle::Machine {
         demand(std::from_chars(hex, hex + 4, code, 16).ptr == hex + 4, "it has a damaged string");
         i += 5;
       }
-      demand(code < 0x800, "it has a text of other characters than Latin-1");
+      demand(code < 0x800, "it has a string with characters outside Latin-1");
       if (code >= 0x80) text += static_cast<char>(0xc0 | code >> 6);
       text += static_cast<char>(code < 0x80 ? code : 0x80 | (code & 0x3f));
     }
@@ -310,7 +310,7 @@ Pickle::Pickle(const std::filesystem::path& file, std::string content,
 }
 
 void Pickle::demand(bool good, std::string_view reason) const {
-  require(good, "{} is no pickle of {}: {}", file_, content_, reason);
+  require(good, "{} is not a pickle of {}: {}", file_, content_, reason);
 }
 
 }  // namespace isinglass

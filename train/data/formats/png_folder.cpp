@@ -31,6 +31,8 @@ bool holds_run(const fs::path& folder) {
   return false;
 }
 
+// Returns the images uint8 [N, H, W]: 0 and 1 if every pixel is black or white, and otherwise grey
+// levels up to 255.
 torch::Tensor read_png_folder(const fs::path& folder) {
   const std::vector<fs::path> files = images_of(folder);
   torch::Tensor images;
@@ -41,7 +43,7 @@ torch::Tensor read_png_folder(const fs::path& folder) {
                             torch::kUInt8);
     }
     require(image.sizes() == images[0].sizes(),
-            "{} is of {}x{} pixels, {} of {}x{}; images of a folder are of one size",
+            "{} has {}x{} pixels, but {} has {}x{}; all images of a folder must have the same size",
             files[n].string(), image.size(0), image.size(1), files[0].filename().string(),
             images.size(1), images.size(2));
     images[static_cast<int64_t>(n)].copy_(image);

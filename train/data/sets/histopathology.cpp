@@ -28,7 +28,8 @@ torch::Tensor read_split(const fs::path& file, const std::map<std::string, torch
                  kSide);
   const bool grey = values.is_floating_point() &&
                     ((values >= -kRounding) & (values <= 1 + kRounding)).all().item<bool>();
-  require(grey, "{}, array {}, holds values other than real ones from 0 to 1", file.string(), name);
+  require(grey, "{}, array {}, holds values that are not real numbers from 0 to 1", file.string(),
+          name);
   return (kLevels * values.to(torch::kFloat64).clamp(kClip, 1 - kClip)).floor().to(torch::kUInt8);
 }
 

@@ -18,10 +18,10 @@ constexpr int64_t kStates = 2000, kSweeps = 2000;
 Dataset draw_target_states(const std::string& instance) {
   const std::shared_ptr<EnergyModel> target = make_instance(instance);
   const StateSpace space = target->space();
-  require(
-      space.kind == StateKind::kBinary && target->sweeps(),
-      "states of {} as data: they need binary sites and Gibbs sweeps, such as those of a lattice",
-      instance);
+  require(space.kind == StateKind::kBinary && target->sweeps(),
+          "states of {} cannot be drawn as data; this requires binary sites and Gibbs sweeps, such "
+          "as those of a lattice",
+          instance);
   const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, *target);
   const uint64_t key = stream_key(0, RandomStream::kReference);
   const torch::Tensor ids = torch::arange(kStates, torch::kInt64);
