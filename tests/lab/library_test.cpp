@@ -73,12 +73,10 @@ void train(int64_t seed, const DataSpec& data, const std::filesystem::path& dire
                      .shape = {.hidden = 4},
                      .data = data,
                      .sampler = {"pafs", {{"radius", 3.0}}},
-                     .steps = 2,
-                     .buffer = 20,
                      .batch = 10,
-                     .iterations = 10,
-                     .warmup = 0,
-                     .seed = seed},
+                     .seed = seed,
+                     .pcd = {.buffer = 20, .steps = 2},
+                     .train = {.iterations = 10, .warmup = 0}},
                     {.device = torch::kCPU});
   training.trainer().start(directory);
   const TrainResult trained = training.trainer().run();

@@ -29,9 +29,9 @@ class Struck : public PcdObjective {
         blow_(blow),
         when_(std::move(when)) {}
 
-  Loss loss(EnergyModel& model, int64_t iteration) override {
-    Loss loss = PcdObjective::loss(model, iteration);
-    if (!when_.contains(iteration)) return loss;
+  Loss loss(EnergyModel& model, const Batch& batch) override {
+    Loss loss = PcdObjective::loss(model, batch);
+    if (!when_.contains(batch.iteration)) return loss;
     loss.value = loss.value * blow_.loss;
     if (blow_.gradient != 1) {
       loss.value.register_hook(

@@ -165,7 +165,7 @@ TEST_P(TrainerGpu, CapturedIterationsAreThoseOneByOne) {
     const auto sampler = make_sampler("pafs", {.radius = 2}, *model);
     auto objective = std::make_unique<PcdObjective>(*model, *sampler, data, options.pcd,
                                                     options.iterations, torch::kCUDA);
-    EXPECT_EQ(objective->repeats(*model), cuda_graph);
+    EXPECT_EQ(objective->capturable(*model), cuda_graph);
     Trainer trainer(model, std::move(objective), options);
     std::vector<Metrics> metrics;
     for (int64_t t = 0; t < options.iterations; ++t) metrics.push_back(trainer.iterate());
