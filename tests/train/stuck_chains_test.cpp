@@ -2,6 +2,8 @@
 // accept every proposal.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/registry.h"
 #include "models/registry.h"
 #include "tests/support/scratch.h"
@@ -54,35 +56,33 @@ Dataset two_modes() {
   return data;
 }
 
-TEST(StuckChains, InTwoModesAreWarnedOf) {
-  for (const uint64_t seed : {1, 2}) {
-    // At one sweep per iteration each chain keeps its mode. At ten, the parameters follow the
-    // chains, which change their mode together.
-    const auto stay = trained(two_modes(), 8, chains(50, 1, seed), 0.05, 4000).all;
-    const auto alike = trained(two_modes(), 8, chains(50, 10, seed), 0.1, 1200).all;
-    ASSERT_FALSE(stay.empty()) << seed;
-    ASSERT_FALSE(alike.empty()) << seed;
-    for (const auto& warning : stay) std::printf("stay %ld: %s\n", (long)seed, warning.c_str());
-    for (const auto& warning : alike) std::printf("alike %ld: %s\n", (long)seed, warning.c_str());
-  }
+bool tells(const Warnings& found, const std::string& words) {
+  return std::any_of(found.all.begin(), found.all.end(), [&](const std::string& warning) {
+    return warning.find(words) != std::string::npos;
+  });
+}
+
+// At one sweep per iteration each chain keeps its mode.
+TEST(StuckChains, ThatKeepTheirModesAreWarnedOf) {
+  const Warnings found = trained(two_modes(), 8, chains(50, 1, 1), 0.05, 3000);
+  EXPECT_TRUE(tells(found, "iteration 3000: the chains stay where they are"));
+}
+
+// At ten sweeps per iteration the parameters follow the chains, which change their mode together.
+TEST(StuckChains, ThatChangeTheirModeTogetherAreWarnedOf) {
+  const Warnings found = trained(two_modes(), 8, chains(50, 10, 2), 0.1, 400);
+  EXPECT_TRUE(tells(found, "iteration 400: the chains are nearly all alike"));
 }
 
 TEST(StuckChains, AreNotFoundInHealthyTraining) {
-  for (const uint64_t seed : {1, 2}) {
-    for (const double rate : {0.05, 0.005}) {
-      for (const int64_t steps : {1, 10}) {
-        const Warnings found =
-            trained(bars_and_stripes(3), 12, chains(50, steps, seed), rate, 1200);
-        EXPECT_TRUE(found.all.empty()) << found.all.front();
-        ASSERT_EQ(found.spreads.size(), 6u);
-        for (const double spread : found.spreads) EXPECT_GT(spread, 0.4);
-      }
-    }
-  }
-  for (const double rate : {1e-2, 1e-3}) {
-    const Warnings found = trained(load_dataset("strokes", ""), 50, chains(25, 10, 1), rate, 400);
+  for (const double rate : {0.05, 0.005}) {
+    const Warnings found = trained(bars_and_stripes(3), 12, chains(50, 10, 1), rate, 800);
     EXPECT_TRUE(found.all.empty()) << found.all.front();
+    ASSERT_EQ(found.spreads.size(), 4u);
+    for (const double spread : found.spreads) EXPECT_GT(spread, 0.4);
   }
+  const Warnings found = trained(load_dataset("strokes", ""), 50, chains(25, 10, 1), 1e-2, 400);
+  EXPECT_TRUE(found.all.empty()) << found.all.front();
 }
 
 }  // namespace
