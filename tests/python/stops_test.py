@@ -152,7 +152,7 @@ def test_an_event_ends_an_evaluation(tmp_path):
 
     target, options = ig.energy(energy, sites=6), {"sampler": "gwg", "chains": 4, "steps": 5000}
     found = ig.evaluate(target, out=tmp_path, stop=stop, **options)
-    assert found.interrupted and 0 < found.steps_done < found.steps_total == 5000
+    assert found.interrupted and 0 < found.steps_done < found.steps_total
     again = ig.evaluate(target, out=tmp_path, **options)
     assert not again.interrupted and again.log_z == ig.evaluate(target, **options).log_z
 
