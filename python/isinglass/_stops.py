@@ -10,8 +10,8 @@ def stop_function(stop):
         return None
     function = getattr(stop, "is_set", stop)
     if not callable(function):
-        raise _isinglass.Error(f"stop= is {stop!r}; a threading.Event or a function without arguments "
-                               "is needed")
+        raise _isinglass.Error(f"stop= is {stop!r}; a threading.Event or a function without "
+                               "arguments is needed")
     return lambda: bool(function())
 
 

@@ -107,18 +107,22 @@ with ig.Ranks() as ranks:
 STOPPED = HEAD + """
 with ig.Ranks() as ranks:
     target = ig.energy(lambda x: x.sum(1), sites=9)
-    run = ig.sample(target, "gwg", chains=8, steps=10**7, stop=lambda: ranks.rank == 1, no_samples=True)
+    run = ig.sample(target, "gwg", chains=8, steps=10**7, no_samples=True,
+                    stop=lambda: ranks.rank == 1)
     assert (run is not None) == ranks.leads and (run is None or run.interrupted)
     told = []
     def tell(numbers):
         told.append(numbers)
         return ranks.rank == 1 and len(told) == 5
-    fit = ig.train(Cubic(), torch.ones(40, 9, dtype=torch.uint8), sampler="gwg", iters=1000, steps_per_iter=1,
-                   buffer=60, batch=12, warmup=0, out="run", callback=tell)
+    data = torch.ones(40, 9, dtype=torch.uint8)
+    fit = ig.train(Cubic(), data, sampler="gwg", iters=1000, steps_per_iter=1, buffer=60, batch=12,
+                   warmup=0, out="run", callback=tell)
     assert fit.interrupted and fit.iteration == len(told) == 6, fit
-    found = ig.evaluate(target, chains=4, steps=10**6, sampler="gwg", stop=lambda: ranks.rank == 1)
+    found = ig.evaluate(target, chains=4, steps=10**6, sampler="gwg",
+                        stop=lambda: ranks.rank == 1)
     assert found.interrupted
-    assert not ig.evaluate(target, chains=4, steps=5, sampler="gwg").interrupted  # a later call goes on
+    again = ig.evaluate(target, chains=4, steps=5, sampler="gwg")  # the stop ended that call only
+    assert not again.interrupted
 """
 
 

@@ -131,7 +131,7 @@ TEST_F(SignalsTest, SpreadIsOfPairs) {
   const Dataset categorical = categorical_images(25, 3, 3, 4);
   const torch::Tensor chains = categorical.train.flip(1);
   EXPECT_NEAR(reported(categorical, chains), differ(chains) / differ(categorical.train), 1e-12);
-  // Of 3000 images in the order of two classes, every third is compared.
+  // Every third of 3000 images, which are in the order of two classes, is compared.
   Dataset classes = bars_and_stripes(3);
   classes.train = torch::cat({torch::zeros({1500, 9}), torch::ones({1500, 9})}).to(torch::kUInt8);
   EXPECT_NEAR(reported(classes, chains.clamp_max(1)), differ(chains.clamp_max(1)) / 4.5, 1e-12);
