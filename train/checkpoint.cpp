@@ -74,6 +74,8 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
                                 {"differences", {c.divergence.differences}},
                                 {"acceptances", {c.divergence.acceptances}},
                                 {"skipped_in_a_row", {c.divergence.skipped_in_a_row}},
+                                {"stay_in_a_row", {c.divergence.stay_in_a_row}},
+                                {"alike_in_a_row", {c.divergence.alike_in_a_row}},
                                 {"skipped", {c.skipped}},
                                 {"best_score", {c.best_score}},
                                 {"parameters", {to_dict(c.parameters)}},
@@ -100,12 +102,17 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.plan = entries.get<PtDict>("plan");
   c.planned_from = entries.get<int64_t>("planned_from");
   c.recoveries = entries.list("recoveries", torch::kInt64);
+  const auto count = [&](const char* name) {  // older checkpoints lack these numbers
+    return entries.has(name) ? entries.get<int64_t>(name) : 0;
+  };
   c.divergence = {entries.get<int64_t>("iterations_apart"),
                   entries.list("differences", torch::kFloat64),
                   entries.has("acceptances")  // older checkpoints have none
                       ? entries.list("acceptances", torch::kFloat64)
                       : torch::empty({0}, torch::kFloat64),
-                  entries.has("skipped_in_a_row") ? entries.get<int64_t>("skipped_in_a_row") : 0};
+                  count("skipped_in_a_row"),
+                  count("stay_in_a_row"),
+                  count("alike_in_a_row")};
   if (entries.has("skipped")) c.skipped = entries.get<int64_t>("skipped");
   c.best_score = entries.get<double>("best_score");
   c.parameters = entries.tensors("parameters");

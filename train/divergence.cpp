@@ -18,6 +18,9 @@ constexpr double kLargestDrift = 5;        // in units of r
 constexpr double kUnremarkable = 1. / 50;  // nats per site
 constexpr size_t kStuck = 50, kMovedBefore = 400;
 constexpr double kLeastShare = 1. / 5;  // fraction of the earlier acceptance
+constexpr double kStays = 0.8;          // autocorrelation
+constexpr double kAlike = 1. / 5;       // spread
+constexpr int64_t kReportsInARow = 2;
 
 // Appends a value and keeps at most the latest `most` values.
 void push(std::deque<double>& values, double value, size_t most) {
@@ -44,6 +47,28 @@ void Divergence::check(double difference, std::optional<double> acceptance) {
   if (!acceptance) return;
   push(acceptances_, *acceptance, kMovedBefore + kStuck);
   check_stuck();
+}
+
+std::string Divergence::check_autocorrelation(double autocorrelation) {
+  stay_in_a_row_ = autocorrelation >= kStays ? stay_in_a_row_ + 1 : 0;
+  if (stay_in_a_row_ != kReportsInARow) return "";
+  return fmt::format(
+      "the chains stay where they are: the correlation of their energies with those a thousand "
+      "steps earlier is {:.2f}, and was {:g} or more the time before; tempered chains or more "
+      "steps "
+      "per iteration may help",
+      autocorrelation, kStays);
+}
+
+std::string Divergence::check_spread(double spread) {
+  alike_in_a_row_ = spread < kAlike ? alike_in_a_row_ + 1 : 0;
+  if (alike_in_a_row_ != kReportsInARow) return "";
+  return fmt::format(
+      "the chains are nearly all alike: two of them differ in {:.2g} times as many sites as two "
+      "training images, and the time before in less than {:g} times as many; tempered chains or "
+      "more "
+      "steps per iteration may help",
+      spread, kAlike);
 }
 
 void Divergence::skipped(const std::string& reason) {
@@ -90,12 +115,15 @@ void Divergence::check_stuck() const {
 }
 
 Divergence::Memory Divergence::memory() const {
-  return {apart_, tensor_of(differences_), tensor_of(acceptances_), skipped_in_a_row_};
+  return {apart_,         tensor_of(differences_), tensor_of(acceptances_), skipped_in_a_row_,
+          stay_in_a_row_, alike_in_a_row_};
 }
 
 void Divergence::restore(const Memory& memory) {
   apart_ = memory.iterations_apart;
   skipped_in_a_row_ = memory.skipped_in_a_row;
+  stay_in_a_row_ = memory.stay_in_a_row;
+  alike_in_a_row_ = memory.alike_in_a_row;
   differences_ = values_of(memory.differences);
   acceptances_ = values_of(memory.acceptances);
 }

@@ -14,6 +14,18 @@
 //          finished or still train never fell below .46 of the median; those that were lost fell to
 //          .13 and less. This test is the first to respond to a learning rate that is too high.
 //
+// Two further tests look at diagnostics that few iterations report (chain_diagnostics.h). They find
+// chains that stay in separate modes, also for Gibbs samplers, which accept every proposal, so that
+// `stuck` finds nothing. The number of sites that change per step would not tell either: it falls
+// to 1/5 in healthy runs, too, while the model becomes sharp, and stays high if chains keep
+// changing sites within their modes. A lower learning rate does not bring modes closer together.
+// These tests are therefore no divergence, and return a warning:
+//
+//   stay   autocorrelation >= .8 in two reports in a row. If the chains mix, one report in 25 000
+//          is that high.
+//   alike  spread < 1/5 in two reports in a row. All chains are then in one of several modes, and
+//          the parameters drive them from one to the other together.
+//
 // The tests detect something that began up to 200 iterations ago. This length determines how far a
 // run goes back to recover (trainer.h).
 #pragma once
@@ -36,6 +48,10 @@ class Divergence {
   // Adds d, and a if there is one, of the next iteration. Throws NumericalError, which says what
   // was detected, if a test fails.
   void check(double difference, std::optional<double> acceptance = {});
+  // Both take a diagnostic from an iteration that reports it, and return a warning if a test fails
+  // for the first time since it was last passed; otherwise an empty text.
+  std::string check_autocorrelation(double autocorrelation);
+  std::string check_spread(double spread);
   // Records that the next iteration made no update, for the given reason ("the loss is nan").
   // Throws as check() does.
   void skipped(const std::string& reason);
@@ -48,6 +64,7 @@ class Divergence {
     torch::Tensor differences;     // float64 [at most 2200], oldest first
     torch::Tensor acceptances;     // float64 [at most 450], oldest first
     int64_t skipped_in_a_row = 0;
+    int64_t stay_in_a_row = 0, alike_in_a_row = 0;  // reports
   };
   Memory memory() const;
   void restore(const Memory& memory);
@@ -58,7 +75,7 @@ class Divergence {
   void check_stuck() const;
 
   double sites_;
-  int64_t apart_ = 0, skipped_in_a_row_ = 0;
+  int64_t apart_ = 0, skipped_in_a_row_ = 0, stay_in_a_row_ = 0, alike_in_a_row_ = 0;
   std::deque<double> differences_, acceptances_;
 };
 

@@ -104,6 +104,7 @@ TrainResult Trainer::run() {
       if (!why_skipped_.empty()) {
         log(fmt::format("iteration {}: {}; it made no update", iteration_, why_skipped_));
       }
+      warn_of_chains(metrics);
       if (evaluation_due()) score = evaluate();
     } catch (const NumericalError& reason) {
       recover(reason.what());
@@ -114,6 +115,8 @@ TrainResult Trainer::run() {
     if (!recoveries_.empty()) metrics.add("recoveries", static_cast<double>(recoveries_.size()));
     if (score) add_score(metrics, *score);
     notify([&](TrainObserver& observer) { observer.on_iteration(metrics); });
+    // A single process asks after its observers, which may want to stop.
+    if (ranks().size() == 1) stopped_ = to_stop();
     if (iteration_ % options_.checkpoint_every == 0) save();
   }
   if (saved_ != iteration_) save();
@@ -131,7 +134,7 @@ Metrics Trainer::iterate() {
   ++iteration_;
   adam_.set_learning_rate(learning_rate());  // also checks the layout of the parameters
   Batch batch = objective_->draw(*model_, iteration_);
-  to_stop_.fill_(hooks_.stop && hooks_.stop() ? 1.0 : 0.0);
+  if (ranks().size() > 1) to_stop_.fill_(to_stop() ? 1.0 : 0.0);
   descent_.run(parameters_[0].device(), [&] { descend(batch); });
   adam_.count_writes();
   const auto of_batch = std::move(batch.metrics);
@@ -271,6 +274,16 @@ std::optional<ValidationScore> Trainer::evaluate() {
     write_named_tensors(directory_->file("best.pt"), state_dict(ema_.averages()));
   }
   return score;
+}
+
+void Trainer::warn_of_chains(const Metrics& metrics) {
+  for (const auto& [name, check] :
+       {std::pair{"autocorrelation", &Divergence::check_autocorrelation},
+        std::pair{"spread", &Divergence::check_spread}}) {
+    const std::optional<double> value = metrics.find(name);
+    const std::string warning = value ? (divergence_.*check)(*value) : "";
+    if (!warning.empty()) warn(fmt::format("iteration {}: {}", iteration_, warning));
+  }
 }
 
 void Trainer::notify(const std::function<void(TrainObserver&)>& event) {

@@ -49,7 +49,8 @@ struct TrainHooks {
   // gradients. Rank 0 writes the files.
   const Ranks* ranks = &Ranks::single_process();
   TrainObserver* observer = nullptr;
-  std::function<bool()> stop = {};  // called in every iteration; true saves and ends the run
+  // Called in every iteration, by a single process after the observer; true saves and ends the run.
+  std::function<bool()> stop = {};
   // Returns the score of the model, or nothing if it was stopped. During the call the model's
   // parameters are the averaged ones. It is called every evaluate_every iterations. DIR/best.pt
   // holds the parameters of the best score without a warning.
@@ -101,6 +102,7 @@ class Trainer {
   // The training loop (trainer.cpp). descend() computes the loss of a batch and its gradient,
   // updates the parameters and the averages, and sets numbers_ and energies_.
   void descend(const Batch& batch);
+  bool to_stop() const { return hooks_.stop && hooks_.stop(); }
   void note_skipped(double loss, double norm);
   TrainResult result(bool interrupted) const;
   // Sums the gradients over ranks, and `scalars` in the same transfer.
@@ -111,6 +113,7 @@ class Trainer {
   void notify(const std::function<void(TrainObserver&)>& event);
   void log(const std::string& message);
   void warn(const std::string& message);  // also writes to the log
+  void warn_of_chains(const Metrics& metrics);
 
   // Saving and restoring (trainer_state.cpp).
   const Ranks& ranks() const { return *hooks_.ranks; }
@@ -138,7 +141,7 @@ class Trainer {
   Adam adam_;
   Ema ema_;
   CapturedWork descent_;   // descend() as a CUDA graph, if the objective's part repeats
-  torch::Tensor to_stop_;  // float64 []; 1 if this rank was told to stop
+  torch::Tensor to_stop_;  // float64 []; 1 if this one of several ranks was told to stop
   // float64 [5 + metrics], on the device: whether the parameters are finite, the gradient's norm,
   // and whether the update was skipped; then, summed over ranks, to_stop_, the loss, and the
   // objective's metrics, whose names are in names_.

@@ -101,6 +101,7 @@ void add_training(Page& page, const fs::path& directory) {
   add("Probability of swaps", {{"swaps", "swaps"}});
   add("Autocorrelation of the chains' energies, 1000 steps apart",
       {{"autocorrelation", "16 chains"}});
+  add("Sites in which two chains differ, over those of two images", {{"spread", "chains"}});
   add("Share of the buffer never visited", {{"never_visited", "share"}});
   add("Norm of the gradient", {{"gradient_norm", "gradient"}});
   add("Learning rate", {{"learning_rate", "rate"}});

@@ -109,7 +109,10 @@ void JobRanks::leave(const py::object& exception) {
 Context context_of(torch::Device device, Interrupts& interrupts) {
   if (!joined) return {.device = device, .stop = [&] { return interrupts.requested(); }};
   return {.device = device, .ranks = &joined->group(), .stop = [&interrupts] {
-            return joined->asked_to_stop(interrupts.requested());
+            const bool here = interrupts.requested();
+            // The job remembers an interrupt for all later calls. A stop that the user's functions
+            // ask for ends this call only, on which the ranks agree in the run itself.
+            return joined->asked_to_stop(here && !interrupts.stopped()) || here;
           }};
 }
 

@@ -13,7 +13,7 @@
 namespace isinglass::python {
 
 // Returns the context of a call: the joined ranks, and a stop that holds once any of them is
-// interrupted.
+// interrupted, or once this one's functions ask for it.
 Context context_of(torch::Device device, Interrupts& interrupts);
 
 // Returns whether this process has the common results: it is the only one, or rank 0.

@@ -4,6 +4,7 @@
 // rank 0 has the whole result and the others have None. Evaluations are the same on all ranks.
 #include <torch/csrc/utils/pybind.h>
 
+#include <chrono>
 #include <optional>
 
 #include "engine/observers/step_recorder.h"
@@ -42,15 +43,60 @@ std::string inexactness_of(const Target& target, const std::optional<torch::Tens
   return inexactness(target.model(), x);
 }
 
+// Calls a Python function with a dictionary of numbers after the first step, then at most ten times
+// a second, and after the last step. The numbers are those of this rank's chains.
+class ProgressCallback : public Observer {
+ public:
+  // The function must outlive this object, which is made and destroyed without the GIL.
+  ProgressCallback(const py::object& function, const RunPlan& plan)
+      : function_(function), plan_(plan) {}
+
+  void on_step(int64_t step, bool burn_in, const ChainState& state) override {
+    const int64_t steps = step + 1, made = steps + (burn_in ? 0 : plan_.burn_in);
+    const int64_t total = plan_.burn_in + plan_.steps;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - called_ < kBetweenCalls && made < total) return;
+    called_ = now;
+    const double sum = state.statistics.acceptance_sum.mean().item<double>();
+    const double acceptance = (sum - earlier_sum_) / static_cast<double>(steps - earlier_steps_);
+    earlier_sum_ = sum;
+    earlier_steps_ = steps;
+    const double energy = state.current.untempered().to(torch::kFloat64).mean().item<double>();
+    const py::gil_scoped_acquire gil;
+    py::dict numbers;
+    numbers["step"] = made;
+    numbers["total"] = total;
+    numbers["draws"] = burn_in ? 0 : steps / plan_.thin;
+    numbers["acceptance"] = acceptance;
+    numbers["energy"] = energy;
+    Interrupts::current()->call(function_, numbers);
+  }
+  bool every_step(bool) const override { return false; }
+  void on_sampling_start() override {  // The sums of burn-in are set to zero.
+    earlier_sum_ = 0;
+    earlier_steps_ = 0;
+  }
+
+ private:
+  static constexpr auto kBetweenCalls = std::chrono::milliseconds(100);
+
+  const py::object& function_;
+  RunPlan plan_;
+  std::chrono::steady_clock::time_point called_ = {};
+  double earlier_sum_ = 0;  // sum of the mean acceptances of the steps until the last call
+  int64_t earlier_steps_ = 0;
+};
+
 py::tuple sample(const GivenTarget& of, const py::dict& options,
-                 const std::optional<GivenStates>& states, const py::object& data, bool moves) {
+                 const std::optional<GivenStates>& states, const py::object& data, bool moves,
+                 const py::object& callback, const py::object& stop) {
   const TargetPointer& target = of.pointer;
   std::optional<torch::Tensor> init;
   if (states) init = states->tensor;
   const auto spec = spec_of<SampleSpec>(options, "sample");
   Given given{.model = target->current(), .data = dataset_of(data, spec.data)};
   if (init) given.states = *init;
-  Interrupts interrupts;
+  Interrupts interrupts(stop);
   const std::string inexact = inexactness_of(*target, init);
   py::dict run;
   {
@@ -63,7 +109,9 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     std::optional<StepRecorder> steps;
     std::vector<Observer*> observers;
     if (moves) observers.push_back(&steps.emplace(plan, *context.ranks));
-    sampling.run(recorder, observers);
+    std::optional<ProgressCallback> progress;
+    if (!callback.is_none()) observers.push_back(&progress.emplace(callback, plan));
+    const int64_t made = sampling.run(recorder, observers).steps;
     if (!is_rank0()) {
       guard.reset();
       return py::make_tuple(py::none(), ending(interrupts));
@@ -79,6 +127,8 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     const std::string warning = sampling.warning();
     const torch::Tensor rungs = sampling.rung_history();
     guard.reset();
+    // Without kept steps, only this process knows that its burn-in was stopped.
+    run["stopped"] = made < plan.steps || (plan.steps == 0 && interrupts.stopped());
     run["summary"] = object_of(summary);
     run["samples"] = samples.defined() ? py::cast(samples) : py::none();
     run["energy"] = recorder.energy();
@@ -99,12 +149,12 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
 
 py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::object& data,
                    bool whole, const std::optional<torch::Tensor>& mean,
-                   const std::string& checkpoint, bool resume) {
+                   const std::string& checkpoint, bool resume, const py::object& stop) {
   const TargetPointer& target = of.pointer;
   const auto spec = spec_of<EvaluateSpec>(options, "evaluate");
   Given given{.model = target->current(), .data = dataset_of(data, spec.data, {.whole = whole})};
   if (mean) given.mean = *mean;
-  Interrupts interrupts;
+  Interrupts interrupts(stop);
   const std::string inexact = inexactness_of(*target, std::nullopt);
   py::dict result;
   {

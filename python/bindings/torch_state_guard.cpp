@@ -13,6 +13,7 @@ namespace isinglass::python {
 namespace {
 
 constexpr auto kBetweenChecks = std::chrono::milliseconds(20);
+constexpr auto kBetweenStopCalls = std::chrono::milliseconds(100);
 
 thread_local Interrupts* current_interrupts = nullptr;
 
@@ -51,7 +52,7 @@ TorchStateGuard::~TorchStateGuard() {
   if (autocast_cuda_) at::autocast::set_autocast_enabled(torch::kCUDA, true);
 }
 
-Interrupts::Interrupts() : outer_(current_interrupts) {
+Interrupts::Interrupts(py::object stop) : outer_(current_interrupts), stop_(std::move(stop)) {
   current_interrupts = this;
 }
 
@@ -64,13 +65,23 @@ Interrupts* Interrupts::current() {
 }
 
 bool Interrupts::requested() {
-  if (raised_) return true;
+  if (stopped_ || raised_) return true;
   const auto now = std::chrono::steady_clock::now();
   if (now - asked_ < kBetweenChecks) return false;
   asked_ = now;
   const py::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) raised_.emplace();
-  return raised_.has_value();
+  if (PyErr_CheckSignals() != 0) {
+    raised_.emplace();
+  } else if (!stop_.is_none() && now - stop_called_ >= kBetweenStopCalls) {
+    stop_called_ = now;
+    call(stop_);
+  }
+  return stopped_ || raised_;
+}
+
+bool Interrupts::is_true(const py::object& answer) {
+  py::detail::make_caster<bool> boolean;
+  return boolean.load(answer, /*convert=*/false) && static_cast<bool>(boolean);
 }
 
 py::object Interrupts::exception() const {

@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using TargetPointer = std::shared_ptr<Target>;
 
-// Calls a Python function after every iteration with a dictionary of its numbers.
+// Calls a Python function after every iteration with a dictionary of its numbers. If the function
+// returns True or raises an exception, the training saves and ends.
 class Callback : public TrainObserver {
  public:
   explicit Callback(py::object function) : function_(std::move(function)) {}
@@ -33,11 +34,14 @@ class Callback : public TrainObserver {
     py::dict values;
     values["iteration"] = metrics.iteration;
     for (const auto& [name, value] : metrics.values) values[name.c_str()] = value;
-    try {
-      function_(values);
-    } catch (py::error_already_set& error) {
-      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
-      Interrupts::current()->keep(std::move(error));
+    Interrupts::current()->call(function_, values);
+  }
+  void on_warning(const std::string& message) override {
+    if (!is_rank0()) return;
+    const py::gil_scoped_acquire gil;
+    // Python attributes the warning to the caller of train(). It may raise an exception instead.
+    if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), /*stack_level=*/2) != 0) {
+      Interrupts::current()->keep(py::error_already_set());
     }
   }
 
@@ -61,7 +65,7 @@ class NoGradientsLeft {
 
 py::tuple train(const TargetPointer& target, const py::dict& options, const py::object& data,
                 const py::object& labels, const std::string& device, const std::string& directory,
-                const py::object& callback) {
+                const py::object& callback, const py::object& stop) {
   const auto spec = spec_of<TrainSpec>(options, "train");
   const bool points = spec.objective == "dsm" || spec.objective == "classify";
   Given given{.model = target ? target->current() : nullptr,
@@ -70,7 +74,7 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
   const torch::Device place = target ? target->device() : device_of(device, local_rank());
   const NoGradientsLeft afterwards(given.model);
   Callback observer(callback);
-  Interrupts interrupts;
+  Interrupts interrupts(stop);
   py::dict fit;
   {
     std::optional<TorchStateGuard> guard(std::in_place);

@@ -12,6 +12,7 @@ import torch
 from . import _isinglass
 from ._run import interrupt
 from ._show import Shown
+from ._stops import stop_function
 from ._tables import (
     options_text,
     parameters,
@@ -108,8 +109,9 @@ class Evaluation(Shown):
         return rows
 
 
-def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **options):
+def evaluate(target, images=None, *, sampler=None, mean=None, out=None, stop=None, **options):
     refuse_unknown(evaluate, options)
+    stop = stop_function(stop)
     named = isinstance(images, (str, os.PathLike))
     if images is None:
         refuse_unused(options, {"levels": "applies to images, and there are none"})
@@ -128,7 +130,7 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **option
         os.makedirs(directory, exist_ok=True)
         checkpoint = os.path.join(directory, "ais-checkpoint.pt")
         made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint,
-                                          os.path.exists(checkpoint))
+                                          os.path.exists(checkpoint), stop)
     evaluation = Evaluation(made, whole)
     if "inexact" in evaluation.values:
         warnings.warn(evaluation.values["inexact"], stacklevel=2)
@@ -146,6 +148,8 @@ evaluate.__signature__ = inspect.Signature(
                        annotation="torch.Tensor | None"),
      inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="str | os.PathLike | None"),
+     inspect.Parameter("stop", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="threading.Event | Callable[[], bool] | None"),
      *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
 evaluate.__doc__ = f"""\
 Estimates log Z of a target by annealing or tempering, and the likelihood of images.
@@ -159,17 +163,22 @@ Args:
     mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
         the target's own base, else the mean of the images, else the uniform distribution.
     out: a directory for a checkpoint, from which the same call continues.
+    stop: a threading.Event, or a function without arguments, which is called at most ten times a
+        second. Once the event is set or the function returns True, the evaluation saves and ends
+        after the current step.
 {options_text("evaluate", _LEFT_OUT)}
 
 Returns:
-    the estimates, in nats, and their standard errors.
+    the estimates, in nats, and their standard errors. If stop= ended the evaluation, `interrupted`
+    is True and there are no estimates.
 
 Raises:
     Error: if an option is unknown, not allowed or would have no effect, or if `out` holds an
         evaluation of another target.
     NumericalError: if the energy of an image is not finite.
     KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the
-        evaluation so far as its attribute `evaluation`.
+        evaluation so far as its attribute `evaluation`. So does an exception of the function of
+        stop=.
 
 Example:
     >>> import torch, isinglass as ig

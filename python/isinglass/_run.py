@@ -9,6 +9,7 @@ import torch
 
 from . import _isinglass
 from ._show import Shown
+from ._stops import callback_function, stop_function
 from ._tables import (
     options_text,
     parameters,
@@ -44,7 +45,7 @@ class Run(Shown):
         rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
             [scans, rungs]; None without.
         solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
-        interrupted: True if the run ended early.
+        interrupted: True if the run ended early, by stop=, callback=, Ctrl-C or another exception.
 
     Example:
         >>> import isinglass as ig
@@ -169,8 +170,10 @@ def directory_for_all(out):
                                "of them can access")
 
 
-def sample(target, sampler, *, init=None, data=None, moves=False, **options):
+def sample(target, sampler, *, init=None, data=None, moves=False, callback=None, stop=None,
+           **options):
     refuse_unknown(sample, options)
+    callback, stop = callback_function(callback), stop_function(stop)
     named = isinstance(data, (str, os.PathLike))
     if data is not None and (not isinstance(init, str) or init != "data"):
         given = "not given" if init is None else "another"
@@ -190,12 +193,12 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
         values["init"] = init
     if named:
         values["dataset"] = data
-    made, error = _isinglass.sample(target, values, states, data, moves)
+    made, error = _isinglass.sample(target, values, states, data, moves, callback, stop)
     if made is None:  # only rank 0 has the results
         return interrupt(error, "run", None) if error is not None else None
-    run = Run(made, interrupted=error is not None)
+    run = Run(made, interrupted=made["stopped"] or error is not None)
     names = {name.replace("_", "-"): name for name in sample.__signature__.parameters}
-    for text in [made["complaint"]] + (made["warnings"] if error is None else []):
+    for text in [made["complaint"]] + ([] if run.interrupted else made["warnings"]):
         for name, python in names.items():
             text = text.replace(f"`{name}`", f"{python}=")
         if text:
@@ -215,6 +218,10 @@ sample.__signature__ = inspect.Signature(
                        annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
                                   "os.PathLike | None"),
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
+     inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="Callable[[dict[str, float]], bool | None] | None"),
+     inspect.Parameter("stop", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="threading.Event | Callable[[], bool] | None"),
      *parameters("sample", _LEFT_OUT)], return_annotation="Run")
 sample.__doc__ = f"""\
 Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
@@ -225,17 +232,24 @@ Args:
     init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
     data: for init="data": images, as train() takes them, or the name of a data set.
     moves: True to keep acceptance and hops (the number of sites that changed) of every draw.
+    callback: a function that is called after the first step, then at most ten times a second, and
+        after the last step, with a dictionary: step (steps made, burn-in included), total, draws,
+        acceptance (mean over the steps since the last call) and energy (mean U of the chains). If
+        it returns True, the run ends.
+    stop: a threading.Event, or a function without arguments, which is called at most ten times a
+        second. Once the event is set or the function returns True, the run ends after the current
+        step. A run in another thread than the main one, which Ctrl-C does not reach, needs it.
 {options_text("sample", _LEFT_OUT)}
 
 Returns:
-    the draws, their energies and diagnostics. With several ranks rank 0 gets them, and the others
-    None.
+    the draws, their energies and diagnostics: those so far, with `interrupted` True, if stop= or
+    callback= ended the run. With several ranks rank 0 gets them, and the others None.
 
 Raises:
     Error: if an option is unknown, not allowed or would have no effect, or if the energy or the
         gradient is not finite at a start.
     KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the draws
-        so far as its attribute `run`.
+        so far as its attribute `run`. So does an exception of the functions of stop= and callback=.
 
 Example:
     >>> import isinglass as ig

@@ -11,6 +11,7 @@ import torch
 from . import _isinglass
 from ._run import directory_for_all, interrupt
 from ._show import Shown
+from ._stops import callback_function, stop_function
 from ._tables import (
     options_text,
     parameters,
@@ -116,10 +117,11 @@ def _some(names):
     return ", ".join(sorted(names)[:4]) + (", …" if len(names) > 4 else "")
 
 
-def train(model, data, *, sampler=None, out=None, labels=None, callback=None, device=None,
-          **options):
+def train(model, data, *, sampler=None, out=None, labels=None, callback=None, stop=None,
+          device=None, **options):
     directory_for_all(out)
     refuse_unknown(train, options)
+    callback, stop = callback_function(callback), stop_function(stop)
     if not isinstance(model, str):
         given = "applies to a model by name only; a target or module has its own"
         refuse_unused({**options, "device": device},
@@ -156,14 +158,13 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
 
     def note(numbers):
         metrics.append(numbers)
-        if callback is not None:
-            callback(numbers)
+        return callback(numbers) if callback is not None else None
 
     with contextlib.ExitStack() as stack:
         directory = (out if out is not None
                      else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-")))
         made, error = _isinglass.train(target, values, data, labels, str(device),
-                                       os.fspath(directory), note)
+                                       os.fspath(directory), note, stop)
     if target is None and values.get("objective") != "classify":
         target = _isinglass.load(made["options"]["model"], made["parameters"],
                                  {"image": made["options"].get("image")}
@@ -185,7 +186,9 @@ train.__signature__ = inspect.Signature(
      inspect.Parameter("labels", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | None"),
      inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
-                       annotation="Callable[[dict[str, float]], None] | None"),
+                       annotation="Callable[[dict[str, float]], bool | None] | None"),
+     inspect.Parameter("stop", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="threading.Event | Callable[[], bool] | None"),
      inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="str | torch.device | None"),
      *parameters("train", _LEFT_OUT)], return_annotation="Fit")
@@ -206,12 +209,17 @@ Args:
         is kept.
     labels: for classify: the classes of the images [N], whole numbers from 0, which are split like
         the images; for a dictionary the classes of train.
-    callback: a function that is called after every iteration with a dictionary of its numbers.
+    callback: a function that is called after every iteration with a dictionary of its numbers. If
+        it returns True, training saves and ends.
+    stop: a threading.Event, or a function without arguments, which is called at most ten times a
+        second. Once the event is set or the function returns True, training saves and ends after
+        the current iteration.
     device: the device of a model by name (default: cpu); a target has its own.
 {options_text("train", _LEFT_OUT)}
 
 Returns:
-    the averaged parameters, and the numbers of every iteration.
+    the averaged parameters, and the numbers of every iteration: those so far, with `interrupted`
+    True, if stop= or callback= ended the training.
 
 Raises:
     Error: if an option is unknown, not allowed or would have no effect, or if the data cannot be
@@ -219,7 +227,7 @@ Raises:
     NumericalError: if training diverges, and `recover` returns to a checkpoint have not helped.
     KeyboardInterrupt: after the current iteration of a call that Ctrl-C has interrupted, with the
         fit so far as its attribute `fit`. A checkpoint is saved, so that with `out` the same call
-        continues the run.
+        continues the run. So does an exception of the functions of stop= and callback=.
 
 Example:
     >>> import torch, isinglass as ig

@@ -21,6 +21,7 @@ follow_imports_for_stubs = True
 ignore_missing_imports = True
 """
 RIGHT = """
+import threading
 from typing import Any, assert_type
 
 import torch
@@ -31,6 +32,7 @@ target = ig.energy(lambda x: x.sum(1), sites=3)
 assert_type(target, ig.Target)
 run = ig.sample(target, "pafs", radius=2, rungs=3, chains=4, burn_in=2, steps=10, data="bars.pt")
 assert_type(run, ig.Run)
+run = ig.sample(target, "gwg", steps=9, callback=lambda n: n["step"] > 3, stop=threading.Event())
 assert_type(run.summary, dict[str, Any])
 sampler = ig.samplers.pafs(radius=2.5)
 state = sampler.init(target, torch.zeros(4, 3, dtype=torch.uint8), seed=1)
@@ -50,6 +52,7 @@ assert_type(grid, ig.Target)
 WRONG = {
     'ig.sample(target, "gwg", stepss=3)': "call-arg",
     'ig.sample(target, "gwg", steps="many")': "arg-type",
+    'ig.sample(target, "gwg", steps=3, stop=3)': "arg-type",
     'ig.energy(3, sites=3)': "arg-type",
     'ig.energy(abs)': "call-arg",
     'ig.sampler("gwg").walk(target)': "attr-defined",

@@ -104,6 +104,27 @@ with ig.Ranks() as ranks:
         raise
 """
 
+STOPPED = HEAD + """
+with ig.Ranks() as ranks:
+    target = ig.energy(lambda x: x.sum(1), sites=9)
+    run = ig.sample(target, "gwg", chains=8, steps=10**7, no_samples=True,
+                    stop=lambda: ranks.rank == 1)
+    assert (run is not None) == ranks.leads and (run is None or run.interrupted)
+    told = []
+    def tell(numbers):
+        told.append(numbers)
+        return ranks.rank == 1 and len(told) == 5
+    data = torch.ones(40, 9, dtype=torch.uint8)
+    fit = ig.train(Cubic(), data, sampler="gwg", iters=1000, steps_per_iter=1, buffer=60, batch=12,
+                   warmup=0, out="run", callback=tell)
+    assert fit.interrupted and fit.iteration == len(told) == 6, fit
+    found = ig.evaluate(target, chains=4, steps=10**6, sampler="gwg",
+                        stop=lambda: ranks.rank == 1)
+    assert found.interrupted
+    again = ig.evaluate(target, chains=4, steps=5, sampler="gwg")  # the stop ended that call only
+    assert not again.interrupted
+"""
+
 
 class PythonOnRanks(unittest.TestCase):
     def script(self, folder, text, size, arguments=""):
@@ -148,6 +169,10 @@ class PythonOnRanks(unittest.TestCase):
     def test_bad_input_is_refused_on_all_and_nobody_hangs(self):
         with Folder() as folder:
             self.finish(self.script(folder, REFUSED, 2))
+
+    def test_a_stop_of_one_rank_ends_the_call_on_all(self):
+        with Folder() as folder:
+            self.finish(self.script(folder, STOPPED, 2))
 
     def test_arguments_may_differ_by_rank(self):
         """torch.distributed.launch passes --local-rank=N, and the name of a log file contains the

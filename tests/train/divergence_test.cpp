@@ -107,6 +107,32 @@ TEST(DivergenceTest, IterationsWithoutAnUpdate) {
   }
 }
 
+// Warnings come with the second report in a row, and again after a report that passes.
+TEST(DivergenceTest, DiagnosticsOfChainsAreWarnedOfOnce) {
+  const auto warned = [](auto check, const std::vector<double>& reports) {
+    std::vector<size_t> at;
+    Divergence::Memory memory = Divergence(kSites).memory();
+    for (size_t i = 0; i < reports.size(); ++i) {
+      Divergence resumed(kSites);
+      resumed.restore(memory);
+      if (!(resumed.*check)(reports[i]).empty()) at.push_back(i);
+      memory = resumed.memory();
+    }
+    return at;
+  };
+  EXPECT_EQ(warned(&Divergence::check_autocorrelation,
+                   {0.9, 0.7, 0.8, 0.8, 1, 1, NAN, 0.9, 0.2, 0.95, 0.95}),
+            (std::vector<size_t>{3, 10}));
+  EXPECT_EQ(warned(&Divergence::check_spread, {0, 0.2, 0.19, 0, 0, 0.21, 0.1, 1.1, 0, 0}),
+            (std::vector<size_t>{3, 9}));
+  Divergence divergence(kSites);
+  divergence.check_spread(0.1);
+  EXPECT_EQ(divergence.check_spread(0.034),
+            "the chains are nearly all alike: two of them differ in 0.034 times as many sites as "
+            "two training images, and the time before in less than 0.2 times as many; tempered "
+            "chains or more steps per iteration may help");
+}
+
 TEST(DivergenceTest, ARestoredOneGoesOn) {
   const auto resumes = [](const Course& difference, const Course& acceptance,
                           const std::vector<int64_t>& moments) {

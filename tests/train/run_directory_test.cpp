@@ -82,7 +82,8 @@ Checkpoint small_checkpoint() {
   c.plan = {{"schedule", {std::string("linear")}}, {"iterations", {int64_t{40}}}};
   c.planned_from = 3;
   c.recoveries = torch::tensor({7, 9}, torch::kInt64);
-  c.divergence = {2, torch::randn({5}, torch::kFloat64), torch::rand({4}, torch::kFloat64), 6};
+  c.divergence = {2, torch::randn({5}, torch::kFloat64), torch::rand({4}, torch::kFloat64), 6, 1,
+                  3};
   c.skipped = 8;
   c.best_score = -std::numeric_limits<double>::infinity();
   const torch::Tensor weight =
@@ -117,6 +118,8 @@ TEST(CheckpointTest, SurvivesTheDisk) {
   EXPECT_EQ(read.adam_step.item<float>(), 12);
   EXPECT_EQ(read.average_updates.item<double>(), 4);
   EXPECT_EQ(read.divergence.skipped_in_a_row, 6);
+  EXPECT_EQ(read.divergence.stay_in_a_row, 1);
+  EXPECT_EQ(read.divergence.alike_in_a_row, 3);
   EXPECT_EQ(read.skipped, 8);
 }
 
@@ -125,8 +128,9 @@ TEST(CheckpointTest, OneFromBeforeUpdatesWereSkipped) {
   const Scratch scratch;
   write_checkpoint(scratch / "new.pt", small_checkpoint());
   PtDict entries = std::get<PtDict>(read_pt(scratch / "new.pt").value);
-  const std::set<std::string> later = {"skipped_in_a_row", "skipped", "average_updates"};
-  EXPECT_EQ(std::erase_if(entries, [&](const auto& e) { return later.contains(e.first); }), 3u);
+  const std::set<std::string> later = {"skipped_in_a_row", "stay_in_a_row", "alike_in_a_row",
+                                       "skipped", "average_updates"};
+  EXPECT_EQ(std::erase_if(entries, [&](const auto& e) { return later.contains(e.first); }), 5u);
   entries.emplace_back("total_steps", PtValue{int64_t{480}});  // older checkpoints had this entry
   write_pt(scratch / "old.pt", PtValue{entries});
   const Checkpoint read = read_checkpoint(scratch / "old.pt");

@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kEvery = 200;             // iterations
 constexpr int64_t kValidationImages = 500;  // at most
 constexpr int64_t kWatched = 16, kLagSteps = 1000;
+constexpr int64_t kCompared = 1000;  // chains or images, at most
 // These are the names of the tensors in checkpoints.
 constexpr const char *kVisited = "visited", *kWatchedStates = "watched";
 
@@ -25,6 +26,23 @@ int64_t lag_of(const PcdOptions& options) {
 double correlation(const torch::Tensor& a, const torch::Tensor& b) {
   const torch::Tensor x = a - a.mean(), y = b - b.mean();
   return ((x * y).sum() / (x.norm() * y.norm())).item<double>();
+}
+
+// Returns at most kCompared of the rows, at equal distances, because images may be in the order of
+// their classes.
+torch::Tensor some(const torch::Tensor& rows) {
+  const int64_t stride = std::max<int64_t>(1, (rows.size(0) + kCompared - 1) / kCompared);
+  return rows.slice(0, 0, rows.size(0), stride);
+}
+
+// Returns the mean number of sites in which two rows differ that are drawn with replacement.
+double mean_difference(const torch::Tensor& states, int64_t values) {
+  torch::Tensor same = torch::zeros({states.size(1)}, states.options().dtype(torch::kFloat64));
+  for (int64_t value = 0; value < values; ++value) {
+    same += states.eq(value).sum(0).to(torch::kFloat64).square_();
+  }
+  const auto rows = static_cast<double>(states.size(0));
+  return static_cast<double>(states.size(1)) - same.sum().item<double>() / (rows * rows);
 }
 
 // Removes the tensor of this name from `saved` and returns it; undefined if there is none.
@@ -41,13 +59,15 @@ torch::Tensor taken(NamedTensors& saved, const std::string& name) {
 
 ChainDiagnostics::ChainDiagnostics(const Dataset& data, const PcdOptions& options,
                                    torch::Device device)
-    : buffer_(options.buffer), lag_(lag_of(options)) {
+    : buffer_(options.buffer), lag_(lag_of(options)), values_(data.space().categories) {
   if (data.validation.defined() && data.validation.size(0) > 0) {
     const int64_t images = std::min(kValidationImages, data.validation.size(0));
     validation_ =
         binarise_once(data.validation.narrow(0, 0, images), data.values, /*split=*/1).to(device);
   }
   if (lag_ == 0) return;
+  images_differ_ =
+      mean_difference(binarise_once(some(data.train), data.values, /*split=*/0), values_);
   const auto bytes = torch::TensorOptions(torch::kUInt8).device(device);
   visited_ = torch::zeros({buffer_}, bytes);
   watched_ = torch::zeros({std::min(kWatched, options.buffer), data.train.size(1)}, bytes);
@@ -61,6 +81,10 @@ void ChainDiagnostics::update(EnergyModel& model, const ReplayBuffer& buffer,
     if (visited_.defined()) {
       seen_.emplace_back("never_visited",
                          (visited_ == 0).to(torch::kFloat64).mean().item<double>());
+    }
+    if (images_differ_ > 0) {
+      const torch::Tensor chains = some(buffer.states());
+      seen_.emplace_back("spread", mean_difference(chains, values_) / images_differ_);
     }
     if (validation_.defined()) {
       seen_.emplace_back("energy_validation",

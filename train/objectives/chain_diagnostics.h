@@ -12,6 +12,12 @@
 //                      L = ⌈1000 buffer / (batch steps)⌉. It is about 0 (with noise of ± ¼) where
 //                      chains mix, and 1 where each chain stays where it is. It is reported every L
 //                      iterations, from the 2 L-th on.
+//   spread             mean number of sites in which two of the chains differ, over that of two
+//                      training images: Σ_i (1 − Σ_k p_ik²) of the frequencies p of the values k at
+//                      the sites i. It is about 1 where the chains follow the model, since training
+//                      makes their frequencies those of the images, and 0 where all chains are in
+//                      the same state. At most 1000 chains and images are compared. It is reported
+//                      every 200 iterations, unless all images are the same.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +55,12 @@ class ChainDiagnostics {
  private:
   int64_t buffer_, lag_;      // buffer size [slots]; L [iterations], 0 if no chains persist
   torch::Tensor validation_;  // uint8 [at most 500, D]; undefined if the set has none
-  torch::Tensor visited_;     // uint8 [buffer], 1 if drawn; undefined if not known
-  torch::Tensor watched_;     // uint8 [at most 16, D]: the slots at the latest multiple of L
-  bool watching_ = false;     // whether watched_ holds states of such an iteration
+  int64_t values_;            // number of values of a site
+  // Mean number of sites in which two training images differ; 0 if no chains persist.
+  double images_differ_ = 0;
+  torch::Tensor visited_;  // uint8 [buffer], 1 if drawn; undefined if not known
+  torch::Tensor watched_;  // uint8 [at most 16, D]: the slots at the latest multiple of L
+  bool watching_ = false;  // whether watched_ holds states of such an iteration
   std::vector<std::pair<std::string, double>> seen_;
 };
 

@@ -105,6 +105,40 @@ TEST_F(SignalsTest, AutocorrelationIsOfStatesAThousandStepsApart) {
   }
 }
 
+// The mean over all pairs of chains of the number of sites in which they differ, over that of the
+// images.
+TEST_F(SignalsTest, SpreadIsOfPairs) {
+  const auto differ = [](const torch::Tensor& x) {
+    return x.unsqueeze(0).ne(x.unsqueeze(1)).sum(2).to(torch::kFloat64).mean().item<double>();
+  };
+  const auto pcd = objective();
+  for (int64_t t = 1; t <= 2 * kEvery; ++t) {
+    const torch::Tensor before = pcd->chains().clone();
+    const auto seen = advance(*pcd, t);
+    ASSERT_EQ(seen.count("spread"), t % kEvery == 0);
+    if (t % kEvery != 0) continue;
+    EXPECT_NEAR(seen.at("spread"), differ(before) / differ(data_.train), 1e-12);
+    pcd->chains().fill_(1);
+  }
+  const auto reported = [&](const Dataset& data, const torch::Tensor& chains) {
+    ChainDiagnostics diagnostics(data, {.batch = 5, .buffer = 25, .steps = 50}, torch::kCPU);
+    ReplayBuffer buffer(clamped_mean(data), 25, 3);
+    buffer.states().copy_(chains);
+    diagnostics.update(model_, buffer, torch::arange(5), kEvery);
+    const std::map<std::string, double> seen(diagnostics.seen().begin(), diagnostics.seen().end());
+    return seen.contains("spread") ? seen.at("spread") : NAN;
+  };
+  const Dataset categorical = categorical_images(25, 3, 3, 4);
+  const torch::Tensor chains = categorical.train.flip(1);
+  EXPECT_NEAR(reported(categorical, chains), differ(chains) / differ(categorical.train), 1e-12);
+  // Every third of 3000 images, which are in the order of two classes, is compared.
+  Dataset classes = bars_and_stripes(3);
+  classes.train = torch::cat({torch::zeros({1500, 9}), torch::ones({1500, 9})}).to(torch::kUInt8);
+  EXPECT_NEAR(reported(classes, chains.clamp_max(1)), differ(chains.clamp_max(1)) / 4.5, 1e-12);
+  classes.train.fill_(1);
+  EXPECT_TRUE(std::isnan(reported(classes, chains.clamp_max(1))));  // the images are all the same
+}
+
 TEST_F(SignalsTest, GoOnWhereACheckpointHasThem) {
   const auto whole = objective(), late = objective();
   for (int64_t t = 1; t <= 150; ++t) advance(*whole, t);
