@@ -55,8 +55,7 @@ std::string Divergence::check_autocorrelation(double autocorrelation) {
   return fmt::format(
       "the chains stay where they are: the correlation of their energies with those a thousand "
       "steps earlier is {:.2f}, and was {:g} or more the time before; tempered chains or more "
-      "steps "
-      "per iteration may help",
+      "steps per iteration may help",
       autocorrelation, kStays);
 }
 
@@ -66,8 +65,7 @@ std::string Divergence::check_spread(double spread) {
   return fmt::format(
       "the chains are nearly all alike: two of them differ in {:.2g} times as many sites as two "
       "training images, and the time before in less than {:g} times as many; tempered chains or "
-      "more "
-      "steps per iteration may help",
+      "more steps per iteration may help",
       spread, kAlike);
 }
 
