@@ -43,7 +43,8 @@ class Ablation(Shown):
         >>> import isinglass as ig
         >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
         >>> grid = ig.ablate(targets={"grid": target}, samplers=["gwg", "rwm"], chains=8,
-        burn_in=10, steps=50) >>> list(grid.frame["sampler"]), grid.results["failed"]
+        ...                  burn_in=10, steps=50)
+        >>> list(grid.frame["sampler"]), grid.results["failed"]
         (['gwg', 'rwm'], 0)
     """
 

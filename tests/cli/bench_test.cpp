@@ -147,7 +147,7 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
       kQuick);
   EXPECT_EQ(stage_of(sweep, "step")["gflop"].get<double>(),
             2 * stage_of(sweep, "energy")["gflop"].get<double>());
-  expect_refused(ising + "gibbs --stages proposal", {"--stages proposal", "conditionals"});
+  expect_refused(ising + "gibbs --stages proposal", {"--stages names proposal", "conditionals"});
   result(ising + "gibbs --scan chromatic --rungs 4 --stages scan" + kQuick);
   const auto scan = [&](const std::string& more) {
     return stage_of(result("--model rbm --weights rbm.pt --rungs 2 --stages scan" + more + kQuick),
@@ -158,7 +158,7 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
   EXPECT_GT(many["milliseconds"]["median"].get<double>(),
             5 * one["milliseconds"]["median"].get<double>());
   expect_refused(ising + "gwg --rungs 3 --stages scan --chains 4",
-                 {"--stages scan", "--chains 4", "--rungs 3"});
+                 {"--stages names scan", "--chains 4", "--rungs 3"});
   expect_refused(ising + "lsb-1 --rungs 2 --burn-in 5 --stages scan --chains 4",
                  {"lsb-1", "learn"});
   expect_refused("--model potts --weights potts.pt --sampler gwg --stages training-iteration",

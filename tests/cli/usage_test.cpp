@@ -136,7 +136,7 @@ TEST_F(Mistakes, OfTheCommandLine) {
            {kSample + "--chains 1.5", {"--chains is '1.5'", "whole number"}},
            {kSample + "--chains 99999999999999999999", {"--chains"}},
            {kSample + "--burn-in -1", {"--burn-in is -1", "at least 0"}},
-           {kSample + "--thin 4", {"--thin is 4", "--steps = 3"}},
+           {kSample + "--thin 4", {"--thin is 4", "--steps, which is 3"}},
            {kSample + "--thin 0", {"--thin is 0"}},
            {kSample + "--radius 0", {"--radius is 0", "from 1 to"}},
            {kSample + "--radius nan", {"--radius", "number"}},
@@ -277,7 +277,7 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
             {"--cuda-graph", "GPU", "cpu"}},
            {"sample --model ising --weights ising.pt --sampler pas --steps 1 --out out "
             "--cuda-graph",
-            {"--cuda-graph", "pas", "captured"}},
+            {"--cuda-graph", "pas", "not possible"}},
            {train + "--out out --device cpu --cuda-graph", {"--cuda-graph", "GPU", "cpu"}},
            {train + "--out out --base --no-base", {"--base is given twice"}},
            {train + "--out out --no-centre", {"unknown flag --no-centre"}},
