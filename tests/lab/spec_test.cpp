@@ -64,7 +64,8 @@ void expect_every_field_kept(const std::string& who, const std::string& objectiv
 
 TEST(Specs, KeepWhatIsSaidOfEveryField) {
   expect_every_field_kept<SampleSpec>("sample");
-  for (const std::string& objective : find_option(options_of<TrainSpec>(), "objective")->choices) {
+  const OptionTable training = options_of<TrainSpec>();
+  for (const std::string& objective : find_option(training, "objective")->choices) {
     expect_every_field_kept<TrainSpec>("train", objective);
   }
   expect_every_field_kept<EvaluateSpec>("evaluate");
