@@ -141,9 +141,9 @@ std::string failure_in(const std::string& notes, int code) {
 
 std::vector<std::string> command_line(const std::string& address, int64_t from, int64_t timeout) {
   std::istringstream words(fmt::format(
-      "curl --disable --fail --silent --show-error --no-buffer --globoff --location --max-redirs "
-      "10 "
-      "--proto =http,https --proto-redir =http,https --dump-header /dev/stderr --output - "
+      "curl --disable --fail --silent --show-error --no-buffer --globoff --location "
+      "--max-redirs 10 --proto =http,https --proto-redir =http,https --dump-header /dev/stderr "
+      "--output - "
       "--connect-timeout {0} --speed-limit 1 --speed-time {0}",
       timeout));
   std::vector<std::string> arguments;
