@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "io/torch.h"
 #include "kernels/ops/metropolis.h"
@@ -31,6 +32,9 @@ struct StepParams {
 // Counts per chain, on the device: acceptance and moved sites of the last step, and their sums
 // since the last reset.
 struct Statistics : ops::StepBuffers {
+  // Counts the moves by the model's base that are made between steps; nullopt if there are none.
+  std::optional<ops::StepBuffers> base_moves;
+
   static Statistics create(int64_t chains, torch::Device device);
   void reset();  // zeroes the sums
   void clear();  // zeroes the sums and the values of the last step
@@ -61,10 +65,21 @@ struct ChainState {
   torch::Tensor chain_ids;  // int64 [B]: numbers of the chains among those of all ranks
   Statistics statistics;
   Workspace workspace;
+  std::shared_ptr<SamplerScratch>
+      base_moves;  // buffers of the moves between steps, if there are any
 
   int64_t chains() const { return x.size(0); }
   int64_t sites() const { return x.size(1); }
 };
+
+// Returns uninitialised buffers for evaluations of as many states of the same model.
+Evaluation empty_like(const Evaluation& evaluation);
+
+// Applies the Metropolis test to a proposal (kernels/accept/metropolis.h). Chains that accept take
+// over state, energy, gradient, differences and cache of the proposal, and its `proposed_cache`.
+// Does not advance the step number in rng.
+void accept_proposal(ChainState& state, const Workspace& proposal, const torch::Tensor& rng,
+                     ops::StepBuffers& counts, bool unadjusted = false, int64_t group = 1);
 
 // Reports what one step cost. What the step did is in ChainState::statistics, which the next step
 // overwrites.

@@ -6,6 +6,7 @@ namespace {
 
 // Buffers of a path have 2R − 1 moves per chain, which bounds the radius R.
 constexpr double kLargestRadius = 65536;
+constexpr double kMostBaseMoves = 16;
 
 }  // namespace
 
@@ -32,6 +33,15 @@ std::vector<SamplerOptionUse> adaptation_options(double target) {
   return {
       {.name = "adapt"},
       {.name = "target-acceptance", .initial = target, .least = 0, .most = 1, .above_least = true}};
+}
+
+SamplerOptionUse base_moves_option() {
+  return {.name = "base-moves",
+          .initial = 1,
+          .least = 0,
+          .most = kMostBaseMoves,
+          .whole = true,
+          .on_base = true};
 }
 
 const std::vector<SamplerOption>& sampler_options() {
@@ -98,6 +108,16 @@ const std::vector<SamplerOption>& sampler_options() {
        .number = &SamplerOptions::damping,
        .unit = "GAMMA",
        .help = "fraction of the momentum that a step keeps, below 1 (default: the sampler's own)"},
+      {.name = "sweeps",
+       .number = &SamplerOptions::sweeps,
+       .unit = "K",
+       .help = "sweeps of the base in a surrogate transition (default: 1)"},
+      {.name = "base-moves",
+       .number = &SamplerOptions::base_moves,
+       .unit = "N",
+       .help =
+           "number of surrogate transitions, which move by the base of a residual model, before "
+           "each step of the sampler (default: 1)"},
       {.name = "unadjusted",
        .flag = &SamplerOptions::unadjusted,
        .help = "leave out the Metropolis test: not exact"},

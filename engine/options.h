@@ -21,6 +21,7 @@ struct SamplerOptions {
   std::optional<double> radius = {}, tau = {}, step_size = {}, block = {}, sigma = {}, alpha = {};
   std::optional<double> target_acceptance = {};
   std::optional<double> leapfrog = {}, pull = {}, group = {}, mass = {}, damping = {};
+  std::optional<double> sweeps = {}, base_moves = {};
   Balancing balancing = Balancing::kSqrt;
   Scan scan = Scan::kRandom;
   bool adapt = false;          // adapts the step size in burn-in
@@ -44,12 +45,14 @@ struct SamplerOptionUse {
   // Returns the largest value that suits the model, given the options that come earlier in
   // sampler_options(); a larger default is lowered to it. Null: the default suits every model.
   std::function<double(const SamplerOptions&, const EnergyModel&)> largest = nullptr;
+  bool on_base = false;  // is read with models that have a base only (models/on_base.h)
 };
 
 // Build the descriptions of options that several families share.
 std::vector<SamplerOptionUse> radius_option(double initial, bool whole);
 SamplerOptionUse balancing_option();
 std::vector<SamplerOptionUse> adaptation_options(double target);
+SamplerOptionUse base_moves_option();
 
 // Describes an option wherever options are listed: in the help of the command line and in
 // documents. Either `number` or `flag` is the member of SamplerOptions that holds the value, or

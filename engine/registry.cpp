@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/samplers/base_moves.h"
 #include "io/error.h"
+#include "models/on_base.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -49,6 +51,13 @@ SamplerOptions with_defaults(const SamplerEntry& entry, SamplerOptions options,
                     option_names(entry));
     if (!use || !option.number) continue;
     std::optional<double>& value = options.*option.number;
+    if (use->on_base && !on_base(model)) {
+      require_options(!value || *value == 0,
+                      "`{}` is {}, but {} has no base; a residual model has one", option.name,
+                      *value, model.title());
+      value.reset();
+      continue;
+    }
     if (!value) value = default_of(*use, options, model);
     if (value) check_number(entry, *use, *value);
   }
@@ -90,7 +99,7 @@ const SamplerOptionUse* SamplerEntry::option(const std::string& option) const {
 
 bool SamplerEntry::fits(const EnergyModel& model) const {
   return std::find(kinds.begin(), kinds.end(), model.space().kind) != kinds.end() &&
-         (!gradient || model.differentiable());
+         (!gradient || model.differentiable()) && (!on_base || isinglass::on_base(model));
 }
 
 std::string option_names(const SamplerEntry& entry) {
@@ -103,6 +112,17 @@ std::string option_names(const SamplerEntry& entry) {
 #include "engine/samplers/list.inc"
 #undef ISINGLASS_SAMPLERS
 
+namespace {
+
+// Returns true if moves by a base can come between the sampler's steps. Bases have discrete states,
+// and surrogate transitions are such moves themselves.
+bool makes_base_moves(const SamplerEntry& entry) {
+  return !entry.on_base &&
+         std::find(entry.kinds.begin(), entry.kinds.end(), StateKind::kBinary) != entry.kinds.end();
+}
+
+}  // namespace
+
 const std::vector<SamplerEntry>& sampler_registry() {
   static const std::vector<SamplerEntry> all = [] {
     std::vector<SamplerEntry> entries;
@@ -110,6 +130,9 @@ const std::vector<SamplerEntry>& sampler_registry() {
   for (SamplerEntry & entry : family()) entries.push_back(std::move(entry));
 #include "engine/samplers/list.inc"
 #undef ISINGLASS_SAMPLERS
+    for (SamplerEntry& entry : entries) {
+      if (makes_base_moves(entry)) entry.options.push_back(base_moves_option());
+    }
     return entries;
   }();
   return all;
@@ -131,10 +154,15 @@ std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOpti
           model.kind_name(), names_that_work(model));
   const SamplerOptions all = with_defaults(entry, options, model);
   if (entry.check) entry.check(all, model);
-  std::unique_ptr<Sampler> sampler = entry.make(all, model);
-  if (all.adapt) sampler->adapt_to(*all.target_acceptance);
-  sampler->set_identity(name, settings_of(entry, all));
-  return sampler;
+  const auto finished = [&](std::unique_ptr<Sampler> sampler) {
+    if (all.adapt) sampler->adapt_to(*all.target_acceptance);
+    sampler->set_identity(name, settings_of(entry, all));
+    return sampler;
+  };
+  std::unique_ptr<Sampler> sampler = finished(entry.make(all, model));
+  const auto moves = static_cast<int64_t>(all.base_moves.value_or(0));
+  if (moves == 0) return sampler;
+  return finished(std::make_unique<BaseMovesSampler>(std::move(sampler), moves));
 }
 
 std::string kinds_text(const std::vector<StateKind>& kinds) {

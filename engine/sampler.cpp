@@ -7,7 +7,6 @@
 #include "engine/adaptation/acceptance.h"
 #include "engine/run/captured_work.h"
 #include "io/error.h"
-#include "kernels/ops/metropolis.h"
 #include "models/states.h"
 
 namespace isinglass {
@@ -34,15 +33,6 @@ void require_numbers_of_chains(const torch::Tensor& ids) {
   require(least >= 0 && most <= std::numeric_limits<uint32_t>::max(),
           "a chain has the number {}; 0 to {} are allowed", least < 0 ? least : most,
           std::numeric_limits<uint32_t>::max());
-}
-
-Evaluation empty_like(const Evaluation& e) {
-  Evaluation out;
-  out.energy = torch::empty_like(e.energy);
-  if (e.gradient.defined()) out.gradient = torch::empty_like(e.gradient);
-  if (e.differences.defined()) out.differences = torch::empty_like(e.differences);
-  for (const torch::Tensor& t : e.cache) out.cache.push_back(torch::empty_like(t));
-  return out;
 }
 
 // Copies a tensor unless both are the same object, so that nothing is copied onto itself.
@@ -173,26 +163,7 @@ int64_t Sampler::evaluate_proposal(EnergyModel& model, ChainState& state) const 
 }
 
 void Sampler::accept(ChainState& state, StepParams& params, bool unadjusted, int64_t group) {
-  const Workspace& workspace = state.workspace;
-  const Evaluation &current = state.current, &proposed = workspace.proposed;
-  c10::SmallVector<torch::Tensor, 8> to{state.x, current.energy},
-      from{workspace.y, proposed.energy};
-  if (current.gradient.defined()) {
-    to.push_back(current.gradient);
-    from.push_back(proposed.gradient);
-  }
-  if (current.differences.defined()) {
-    to.push_back(current.differences);
-    from.push_back(proposed.differences);
-  }
-  to.append(current.cache.begin(), current.cache.end());
-  from.append(proposed.cache.begin(), proposed.cache.end());
-  if (workspace.cache.defined()) {
-    to.push_back(workspace.cache);
-    from.push_back(workspace.proposed_cache);
-  }
-  ops::accept(current.energy, proposed.energy, workspace.log_forward, workspace.log_backward,
-              params.rng, state.chain_ids, to, from, state.statistics, unadjusted, group);
+  accept_proposal(state, state.workspace, params.rng, state.statistics, unadjusted, group);
   params.advance();
 }
 

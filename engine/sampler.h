@@ -125,6 +125,9 @@ class Sampler {
   // draw at a random site. It also holds, between fresh momenta at both ends, for a damped
   // Hamiltonian step that negates its momentum when it is rejected.
   virtual std::unique_ptr<Sampler> reversed(int64_t last) const { return nullptr; }
+  // Returns the number of moves by the model's base before each step, which
+  // Statistics::base_moves counts (engine/samplers/base_moves.h).
+  virtual int64_t base_moves() const { return 0; }
   // Returns true if a step is a proposal with model calls and a Metropolis test. Otherwise a step
   // draws from conditionals, which the model may supply without a call.
   virtual bool is_metropolis() const { return true; }
@@ -172,6 +175,9 @@ class Sampler {
                      int64_t group = 1);
 
  private:
+  friend class
+      BaseMovesSampler;  // calls prepare() and refresh_cache() of the sampler that it wraps
+
   double target_acceptance_ = 0;
   std::string name_;
   PtDict settings_;

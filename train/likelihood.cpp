@@ -7,6 +7,7 @@
 
 #include "engine/stop_consensus.h"
 #include "io/error.h"
+#include "models/combined/residual.h"
 #include "models/energies.h"
 
 namespace isinglass {
@@ -38,6 +39,10 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
   if (!space.discrete()) return Factorised::normal(space.sites, scale.value_or(1), device);
   require_options(!scale, "`start-scale` requires continuous states, which {} does not have",
                   model.title());
+  if (const auto* residual = dynamic_cast<const ResidualModel*>(&model)) {
+    const std::optional<KnownLogZ> log_z = residual->base_log_z();
+    return Factorised::base(residual->base_model(), log_z ? log_z->value : std::nan(""));
+  }
   const torch::Tensor base = model.base_mean();
   if (base.defined()) return Factorised::independent(base.to(device));
   if (data) return Factorised::independent(clamped_mean(*data).to(device));

@@ -14,7 +14,8 @@
 namespace isinglass {
 
 // Returns the distribution at which annealing starts. For discrete states it is the base
-// distribution that the model carries; else independent pixels with the clamped mean of the data;
+// distribution that the model carries, which is the base of a residual model with log Z NaN if it
+// is not known; else independent pixels with the clamped mean of the data;
 // else, without data (null), the uniform distribution. For continuous states it is a normal
 // distribution of standard deviation `scale` (default 1). Throws Error if `scale` is given for
 // discrete states.

@@ -25,15 +25,18 @@ Json options_json(const SamplerEntry& sampler) {
           {use.above_least ? "above" : "from", use.least}, {"to", use.most}, {"whole", use.whole}};
     }
     if (use.initial) range["default"] = *use.initial;
+    if (use.on_base) range["on_base"] = true;
     options[use.name] = range;
   }
   return options;
 }
 
-// Returns the options of a sampler as text: "radius (1 to 65536, default 5), balancing".
+// Returns the options of a sampler as text: "radius (1 to 65536, default 5), balancing". Leaves out
+// those that only models on a base have.
 std::string options_text(const SamplerEntry& sampler) {
   std::vector<std::string> texts;
   for (const SamplerOptionUse& use : sampler.options) {
+    if (use.on_base) continue;
     std::string text = use.name;
     if (use.most > use.least) {
       text += fmt::format(" ({}{}{} to {}{})", use.whole ? "whole, " : "",
@@ -79,7 +82,7 @@ std::string registry_text() {
     text += fmt::format("  {:<12} {} ({})\n{:15}states: {}; needs: {}; options: {}\n", s.name,
                         s.summary, s.paper, "", kinds_text(s.kinds), s.needs, options_text(s));
   }
-  text += "\nmodels\n";
+  text += "  With a residual model, samplers of discrete states also read base-moves.\n\nmodels\n";
   for (const ModelEntry& m : model_registry()) {
     text += fmt::format("  {:<12} {}\n{:15}states: {}; parameters: {}{}{}\n", m.name,
                         as_flags(m.energy), "", as_flags(m.state_kinds), as_flags(m.parameters),

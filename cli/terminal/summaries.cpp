@@ -75,6 +75,15 @@ std::string tempering_text(const Json& summary) {
       number(t["log_z_se"]));
 }
 
+// Returns a line with the moves by the base; empty without them.
+std::string base_moves_text(const Json& summary) {
+  if (!summary.contains("base_moves")) return "";
+  const Json& moves = summary["base_moves"];
+  return fmt::format("  moves by the base: {} before each step, acceptance {}, hops per step {}\n",
+                     moves["each_step"].get<int64_t>(), number(moves["acceptance"]),
+                     number(moves["hops"]));
+}
+
 }  // namespace
 
 std::string summary_text(const Json& summary, const std::string& directory) {
@@ -84,7 +93,7 @@ std::string summary_text(const Json& summary, const std::string& directory) {
           ? fmt::format(" (worst group {})", number(summary["acceptance_worst_group"]))
           : "";
   const std::string moved = summary.contains("moved") && summary["moved"].is_number()
-                                ? fmt::format(", {:.2g} % of the steps changed the state",
+                                ? fmt::format(", {:.3g} % of the steps changed the state",
                                               100 * summary["moved"].get<double>())
                                 : "";
   const int64_t still = ess.value("stuck", int64_t{0});
@@ -94,15 +103,15 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       "  acceptance {}{}{}, hops per step {}\n"
       "  {} steps/s, {} model calls per chain\n"
       "  ESS of the {} {} ± {} ({} per step, {} per second and chain){}, R-hat {}{}\n"
-      "{}{}{}{}  written to {}\n",
+      "{}{}{}{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
       summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst, moved,
       number(summary["hops"]), number(summary["steps_per_second"]),
       summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
       number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
-      stuck, number(summary["rhat"]), rhats_text(summary), tempering_text(summary),
-      graph_text(summary), solution_text(summary),
+      stuck, number(summary["rhat"]), rhats_text(summary), base_moves_text(summary),
+      tempering_text(summary), graph_text(summary), solution_text(summary),
       summary["exact"].get<bool>() ? ""
                                    : "  not exact: with these options the sampler's stationary "
                                      "distribution differs from the target\n",

@@ -6,8 +6,11 @@
 
 #include "io/error.h"
 #include "io/sha256.h"
+#include "kernels/ops/metropolis.h"
 #include "kernels/ops/random.h"
+#include "kernels/random/streams.h"
 #include "models/density/gaussian.h"
+#include "models/exact_samples.h"
 #include "models/identity.h"
 #include "models/lattice/bernoulli.h"
 #include "models/lattice/categorical.h"
@@ -69,6 +72,14 @@ Factorised Factorised::normal(int64_t sites, double scale, torch::Device device)
   return start;
 }
 
+Factorised Factorised::base(EnergyModel& base, double log_z) {
+  Factorised start;
+  start.model_ = std::shared_ptr<EnergyModel>(std::shared_ptr<void>(), &base);
+  start.base_ = true;
+  start.log_z_ = log_z;
+  return start;
+}
+
 torch::Tensor Factorised::logits() const {
   return -model_->named_buffers()["theta"];
 }
@@ -78,7 +89,44 @@ std::string Factorised::sha256() const {
                          : parameters_sha256(*model_);
 }
 
+namespace {
+
+torch::Tensor draws_of_base(EnergyModel& base, const torch::Tensor& chain_ids, uint64_t seed) {
+  if (const HasExactSamples* exact = exact_samples_of(base)) {
+    return exact->exact_samples(chain_ids, seed);
+  }
+  HasSweeps* sweeps = base.sweeps();
+  require(
+      sweeps,
+      "annealing from the base {} needs draws from it, but it has neither exact draws nor Gibbs "
+      "sweeps",
+      base.title());
+  const StateSpace space = base.space();
+  const auto key = static_cast<int64_t>(seed);
+  torch::Tensor x =
+      torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(space.dtype()));
+  ops::uniform_rows(space.categories, chain_ids, key, 0, Purpose::kInitialState, x);
+  Evaluation at;
+  base.evaluate_energy(x, at);
+  const auto on_device = chain_ids.options().dtype(torch::kInt64);
+  torch::Tensor rng = torch::tensor({key, int64_t{0}}, torch::kInt64).to(chain_ids.device());
+  rng.select(0, 0).bitwise_xor_(static_cast<int64_t>(inner_key_bits(kInnerKeys - 1)));
+  const auto real = on_device.dtype(torch::kFloat64);
+  const int64_t chains = chain_ids.size(0);
+  ops::StepBuffers counts{torch::zeros({chains}, real), torch::zeros({chains}, on_device),
+                          torch::zeros({chains}, real), torch::zeros({chains}, on_device),
+                          torch::zeros({chains}, on_device)};
+  for (int64_t t = 0; t < Factorised::kBaseSweeps; ++t) {
+    sweeps->gibbs_sweeps(1, rng, chain_ids, x, at, counts);
+    ops::advance(rng);
+  }
+  return x;
+}
+
+}  // namespace
+
 torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) const {
+  if (base_) return draws_of_base(*model_, chain_ids, seed);
   const StateSpace space = model_->space();
   torch::Tensor x =
       torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(space.dtype()));

@@ -1,5 +1,7 @@
-// The distribution that annealing starts from: independent sites, p(x) = Π_i p_i(x_i), with exact
-// draws and a known normaliser. Its model is one of `bernoulli`, `categorical` and `gaussian`.
+// The distribution that annealing starts from. It has one of two forms.
+//   independent sites  p(x) = Π_i p_i(x_i), with exact draws and a known normaliser. The model is
+//                      one of `bernoulli`, `categorical` and `gaussian`
+//   a base             that of a residual model (models/on_base.h); its log Z is known or measured
 #pragma once
 
 #include <memory>
@@ -28,19 +30,27 @@ class Factorised {
   // Returns N(0, scale²) at every one of `sites` continuous sites; scale > 0.
   static Factorised normal(int64_t sites, double scale, torch::Device device);
 
+  // Returns the distribution of a base, which must outlive it. log_z is NaN if it is not known.
+  static Factorised base(EnergyModel& base, double log_z);
+
   EnergyModel& model() const { return *model_; }
+  bool independent() const { return !base_; }
   double log_z() const { return log_z_; }
-  bool uniform() const { return !mean_.defined() && scale_ == 0; }
+  bool uniform() const { return independent() && !mean_.defined() && scale_ == 0; }
   torch::Tensor logits() const;  // −θ: float64 [D], or [D, K] of categorical sites
 
   // Returns a SHA-256 hash of the parameters that the distribution was made from. It is the same on
   // every machine, while the logarithms in the model may differ in their last bits.
   std::string sha256() const;
 
-  // Returns exact draws [N, D], uint8 or float32, which depend on (seed, chain id).
+  // Returns exact draws [N, D], uint8 or float32, which depend on (seed, chain id). A base without
+  // exact draws gives the states after kBaseSweeps sweeps from uniform states. Throws Error if it
+  // has no sweeps either.
+  static constexpr int64_t kBaseSweeps = 2000;
   torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const;
 
-  // Makes exact draws within a step, in place, which depend on (seed, chain id, step number).
+  // Makes exact draws of independent sites within a step, in place, which depend on (seed, chain
+  // id, step number).
   void draw(const torch::Tensor& rng, const torch::Tensor& chain_ids, torch::Tensor& x) const;
 
   // Returns the mean of log p(x) over the rows of x [N, D], in nats; NaN if there are no rows.
@@ -50,6 +60,7 @@ class Factorised {
   std::shared_ptr<EnergyModel> model_;
   torch::Tensor mean_;  // float32 [D] for bernoulli, float64 [D, K] for categorical
   double scale_ = 0;    // the standard deviation of normal()
+  bool base_ = false;
   double log_z_ = 0;
 };
 

@@ -77,6 +77,8 @@ TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch
       beta_(torch::full({betas}, start ? 0.0 : 1.0,
                         torch::TensorOptions(torch::kFloat64).device(device))),
       flat_start_(start && start->uniform()) {
+  HasBase* built = isinglass::on_base(target_);
+  starts_at_base_ = start_ && built && built->base() == start_;
   LatticeModel* lattice = target_.as_lattice();
   is_lattice_ = lattice && betas == 1 && form == Form::kLattice && !start_;
   if (lattice && !is_lattice_ && (!start || start->uniform())) {
@@ -84,7 +86,7 @@ TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch
   } else if (lattice && betas == 1) {
     scaled_ = std::make_unique<Scaled>(*lattice, start_ ? start_->as_lattice() : nullptr, beta_);
   }
-  if (start_ && target_.differentiable() && space().discrete()) {
+  if (start_ && start->independent() && target_.differentiable() && space().discrete()) {
     const auto any =
         torch::zeros({1, space().sites}, torch::TensorOptions(torch::kUInt8).device(device));
     start_gradient_ = start_->energy_and_grad(any).gradient[0];
@@ -119,7 +121,7 @@ TemperedModel::Parts TemperedModel::parts_of(const Evaluation& known) const {
 
 void TemperedModel::evaluate_start(const torch::Tensor& x, const Parts& parts,
                                    Evaluation& start) const {
-  if (!start_) return;
+  if (!start_ || (starts_at_base_ && !parts.start_gradient && !parts.differences)) return;
   if (flat_start_ && !parts.start_gradient) {
     if (!start.energy.defined() || start.energy.size(0) != x.size(0)) {
       start.energy = torch::empty({x.size(0)}, x.options().dtype(torch::kFloat64));
@@ -151,8 +153,12 @@ Evaluation TemperedModel::target_in(const Evaluation& known, const Parts& parts)
   return target;
 }
 
-void TemperedModel::combine(const Evaluation& start, const Evaluation& target,
-                            Evaluation& out) const {
+void TemperedModel::combine(Evaluation& start, const Evaluation& target, Evaluation& out) const {
+  if (starts_at_base_) {
+    // The energy within the target's has the same rounding at every β.
+    make_like(start.energy, target.energy);
+    start.energy.copy_(isinglass::on_base(target_)->base_in(target).energy);
+  }
   out.cache = {target.energy};
   if (target.gradient.defined()) out.cache.push_back(target.gradient);
   if (target.differences.defined()) out.cache.push_back(target.differences);
@@ -234,6 +240,22 @@ void TemperedModel::evaluate_differences(const torch::Tensor& x, Evaluation& out
   Evaluation start = start_in(out, parts), target = target_in(out, parts);
   if (start_) isinglass::evaluate_differences(*start_, x, start);
   difference_calls_ = isinglass::evaluate_differences(target_, x, target);
+  combine(start, target, out);
+}
+
+EnergyModel* TemperedModel::base() {
+  return starts_at_base_ ? start_ : nullptr;
+}
+
+Evaluation TemperedModel::base_in(const Evaluation& known) const {
+  return isinglass::on_base(target_)->base_in(target_in(known, parts_of(known)));
+}
+
+void TemperedModel::evaluate_on_base(const torch::Tensor& y, bool gradient, Evaluation& out) {
+  const Parts parts = this->parts(gradient, false);
+  Evaluation start = start_in(out, parts), target = target_in(out, parts);
+  evaluate_start(y, parts, start);
+  isinglass::on_base(target_)->evaluate_on_base(y, gradient, target);
   combine(start, target, out);
 }
 

@@ -1,8 +1,8 @@
 // A model at inverse temperature β, which is one for all chains or one per chain:
 //
-//   U_β = U_0 + β·(U − U_0)   the linear path from a factorised distribution U_0. If the model
-//                             itself contains the base distribution (U = U_net + U_base,
-//                             U_0 = U_base), this is U_base + β·U_net
+//   U_β = U_0 + β·(U − U_0)   the linear path from a start U_0, which is a factorised distribution
+//                             or a base. If the model itself contains it (U = U_base + g,
+//                             U_0 = U_base), this is U_base + β·g
 //   U_β = β·U                 without U_0: cooling, β = 1/T
 //
 // It has one of two forms.
@@ -26,13 +26,15 @@
 #include "engine/sampler.h"
 #include "kernels/ops/scratch.h"
 #include "models/energy_model.h"
+#include "models/on_base.h"
 
 namespace isinglass {
 
 class TemperedModel : public EnergyModel,
                       public HasConditionals,
                       public HasEnergyDifferences,
-                      public HasSweeps {
+                      public HasSweeps,
+                      public HasBase {
  public:
   // The form of a lattice without a start; all other models have the form of parts.
   enum class Form { kParts, kLattice };
@@ -72,6 +74,10 @@ class TemperedModel : public EnergyModel,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
   // The host computes a scaled lattice anew at every β, which cannot be captured.
   bool sweeps_capturable() const override { return lattice_ != nullptr; }
+  // Return the target's base if the path starts there, and its part of an evaluation in parts.
+  EnergyModel* base() override;
+  Evaluation base_in(const Evaluation& known) const override;
+  void evaluate_on_base(const torch::Tensor& y, bool gradient, Evaluation& out) override;
   // Makes sweeps visit the sites in reverse order, or in their own order again.
   void turn_back(bool back) { back_ = back; }
 
@@ -114,7 +120,7 @@ class TemperedModel : public EnergyModel,
   // Return the parts of target and start in an evaluation, if it has these parts.
   Evaluation target_in(const Evaluation& known, const Parts& parts) const;
   Evaluation start_in(const Evaluation& known, const Parts& parts) const;
-  void combine(const Evaluation& start, const Evaluation& target, Evaluation& out) const;
+  void combine(Evaluation& start, const Evaluation& target, Evaluation& out) const;
 
   torch::Tensor beta_of_chains(int64_t chains);
   // Computes start + β (target − start), or β·target if start is undefined.
@@ -124,10 +130,11 @@ class TemperedModel : public EnergyModel,
   EnergyModel& target_;
   EnergyModel* start_;  // null if there is none
   // float32 [D] or [D, K]: ∇U_0 of sites with finitely many values, where it is the same at every
-  // state; undefined for continuous sites.
+  // state; undefined for continuous sites and for a base.
   torch::Tensor start_gradient_;
-  torch::Tensor beta_;  // float64
-  bool flat_start_;     // true if U_0 is 0 everywhere
+  torch::Tensor beta_;           // float64
+  bool flat_start_;              // true if U_0 is 0 everywhere
+  bool starts_at_base_ = false;  // true if U_0 is the target's base
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
   // The target, if its sweeps and steps take one β per chain.

@@ -45,13 +45,20 @@ class ObserverList {
 };
 
 // Computes the means over all chains from the sums over `steps` steps.
-void summarise(const Statistics& statistics, int64_t steps, const Ranks& ranks, RunResult& result) {
+void summarise(const Statistics& statistics, int64_t steps, int64_t base_moves, const Ranks& ranks,
+               RunResult& result) {
   const double n = static_cast<double>(steps);
   result.acceptance = ranks.mean(statistics.acceptance_sum).item<double>() / n;
   result.least_acceptance = ranks.gather(statistics.acceptance_sum).min().item<double>() / n;
   result.hops = ranks.mean(statistics.hops_sum).item<double>() / n;
   result.unmoved = ranks.sum(statistics.hops_sum.eq(0).sum()).item<int64_t>();
   result.non_finite = ranks.sum(statistics.non_finite.sum()).item<int64_t>();
+  if (!statistics.base_moves) return;
+  const ops::StepBuffers& moves = *statistics.base_moves;
+  result.base_acceptance =
+      ranks.mean(moves.acceptance_sum).item<double>() / (n * static_cast<double>(base_moves));
+  result.base_hops = ranks.mean(moves.hops_sum).item<double>() / n;
+  result.non_finite += ranks.sum(moves.non_finite.sum()).item<int64_t>();
 }
 
 }  // namespace
@@ -140,7 +147,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   end();
   result.energy_evaluations = made.energy_evaluations + stepper.take_evaluations();
   result.steps = made.steps;
-  if (made.steps > 0) summarise(state.statistics, made.steps, ranks, result);
+  if (made.steps > 0) summarise(state.statistics, made.steps, sampler.base_moves(), ranks, result);
   return result;
 }
 

@@ -2,6 +2,7 @@
 // between steps.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -54,6 +55,10 @@ struct RunResult {
   double hops = 0;
   int64_t unmoved = 0;  // number of chains that no kept step moved
   int64_t non_finite = 0;
+  // Mean acceptance of the moves by the model's base between the kept steps, and mean number of
+  // sites that all of them change per step; NaN without such moves.
+  double base_acceptance = std::numeric_limits<double>::quiet_NaN();
+  double base_hops = std::numeric_limits<double>::quiet_NaN();
   // Duration of the kept steps and their observers, on the slowest rank, with the device
   // synchronised.
   double seconds = 0;

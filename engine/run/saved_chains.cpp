@@ -28,6 +28,11 @@ std::vector<std::pair<std::string, Tensor>> rows_of(const ChainState& state) {
   add("gradient", now.gradient);
   add("differences", now.differences);
   add("kept", state.workspace.cache);
+  if (counted.base_moves) {
+    add("base_acceptance_sum", counted.base_moves->acceptance_sum);
+    add("base_hops_sum", counted.base_moves->hops_sum);
+    add("base_non_finite", counted.base_moves->non_finite);
+  }
   for (size_t i = 0; i < now.cache.size(); ++i)
     rows.emplace_back(fmt::format("cache{}", i), now.cache[i]);
   return rows;

@@ -6,7 +6,8 @@
 //
 //   1. `exploration` steps of the local sampler on all rungs, as one batch of C·R states
 //   2. exact draws from exp(−U_0) on rung 0, in every second scan, in which rung 0 swaps. They are
-//      omitted if a local step on rung 0 is such a draw, or if the ladder begins above β = 0
+//      omitted if a local step on rung 0 is such a draw, if the ladder begins above β = 0, and if
+//      U_0 is a base, whose moves are then among the local steps (engine/samplers/base_moves.h)
 //   3. one round of swaps
 //
 // A scan leaves Π_i exp(−U_{β_i}) invariant. The chain's state is the one at β = 1, its acceptance

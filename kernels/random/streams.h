@@ -22,6 +22,14 @@ enum class RandomStream : uint64_t {
 constexpr uint64_t stream_key(uint64_t seed, RandomStream stream) {
   return seed + (static_cast<uint64_t>(stream) << 60);
 }
-static_assert(static_cast<uint64_t>(RandomStream::kCount) <= 16, "four bits number them");
+static_assert(static_cast<uint64_t>(RandomStream::kCount) <= 8, "three bits number them");
+
+// A step may contain moves that draw with the same purposes as the step itself. Each of them has a
+// key of its own: that of the step with these bits flipped. These keys differ from those of all
+// streams, and between any seeds below 2^48.
+inline constexpr uint64_t kInnerKeys = 1 << 12;
+constexpr uint64_t inner_key_bits(uint64_t number) {
+  return (uint64_t{1} << 63) | (number % kInnerKeys) << 48;
+}
 
 }  // namespace isinglass

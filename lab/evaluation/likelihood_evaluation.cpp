@@ -4,6 +4,8 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "engine/registry.h"
 #include "engine/stop_consensus.h"
 #include "engine/tempering/bennett.h"
@@ -141,6 +143,10 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   start_ = given.mean.defined()
                ? Factorised::independent(given.mean.to(device))
                : annealing_start(*model_, data_ ? &*data_ : nullptr, device, spec_.start_scale);
+  require(std::isfinite(start_->log_z()),
+          "log Z of the base of {} is not known, and that of the model is an estimate of their "
+          "difference; the residual model has to be made with log Z of its base",
+          model_->title());
   if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
   begin_round();
 }

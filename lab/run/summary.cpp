@@ -131,6 +131,11 @@ Json summary_json(const SampleSpec& spec, EnergyModel& model, const Sampler& sam
            {"revision", program_revision()},
            {"parameters_sha256", parameters_sha256(model)},
            {"sampler_options", sampler_options_json(sampler)}});
+  if (sampler.base_moves() > 0) {
+    summary["base_moves"] = {{"each_step", sampler.base_moves()},
+                             {"acceptance", json_number(result.base_acceptance)},
+                             {"hops", json_number(result.base_hops)}};
+  }
   add_functions(model, params.rng.device(), summary);
   if (mixing) {
     summary["rhats"] = rhats;

@@ -29,6 +29,9 @@ bool has_chains(const TrainSpec& spec) {
   return spec.objective == "pcd" || contrastive(spec);
 }
 
+constexpr const char* kResidual = "residual";
+constexpr const char* kLinearHead = "linear";
+
 void refuse_inapplicable(const TrainSpec& spec) {
   for (const Option& option : options_of<TrainSpec>()) {
     require_options(!spec.given.contains(option.name) || applies(option, spec.objective),
@@ -43,6 +46,30 @@ void set_default(std::optional<T>& said, const T& otherwise) {
 
 void set_name(std::string& said, const char* otherwise) {
   if (said.empty()) said = otherwise;
+}
+
+// Fills in the options of a residual model, which no other model has.
+void resolve_residual(TrainSpec& spec) {
+  NewModelSpec& shape = spec.shape;
+  if (spec.model.name == kResidual) {
+    set_default(shape.bound, ResidualOptions::kDefaultBound);
+    set_default(shape.network, std::string("resnet"));
+    set_default(shape.head, std::string("mean"));
+    if (shape.base_model) {
+      shape.base_model->file = std::filesystem::absolute(shape.base_model->file);
+    }
+    return;
+  }
+  const auto refuse_if = [&](bool said, const char* name) {
+    require_options(!said, "`{}` applies to a residual model; `model` is {}", name,
+                    spec.model.name);
+  };
+  refuse_if(shape.base_model.has_value(), "base-model");
+  refuse_if(shape.base_log_z.has_value(), "base-log-z");
+  refuse_if(shape.base_log_z_error.has_value(), "base-log-z-error");
+  refuse_if(shape.bound.has_value(), "bound");
+  refuse_if(shape.network.has_value(), "network");
+  refuse_if(shape.head.has_value(), "head");
 }
 
 }  // namespace
@@ -71,6 +98,7 @@ TrainSpec resolved_objective(TrainSpec spec) {
     require_options(!spec.shape.edges, "`edges` applies to an ising only; `model` is {}",
                     spec.model.name);
   }
+  resolve_residual(spec);
   spec.data = resolved(spec.data);
   return spec;
 }
@@ -96,8 +124,9 @@ void Training::resolve_image() {
 
 // Sets the number of projected channels. Only a resnet of categorical images projects its values.
 void Training::resolve_projection() {
-  const bool projects =
-      spec_.model.name == "resnet" && data_.values == PixelValues::kCategorical && !given_.model;
+  const bool residual = spec_.model.name == kResidual && spec_.shape.network == "resnet";
+  const bool projects = (spec_.model.name == "resnet" || residual) &&
+                        data_.values == PixelValues::kCategorical && !given_.model;
   require_options(projects || !spec_.shape.proj,
                   "`proj` applies to a resnet of categorical images only; `model` is {}, and the "
                   "images of {} are {}",
@@ -119,8 +148,12 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
                   "without `weights`");
   if (given_.model) return given_.model;
   const std::string& name = spec_.model.name;
-  require_options(find_model(name).trainable(),
-                  "`model` {} cannot be trained; resnet, mlp, rbm or ising is needed", name);
+  const bool on_base = name == kResidual;
+  require_options(!on_base || has_chains(spec_),
+                  "`model` residual cannot be combined with `objective` {}", spec_.objective);
+  require_options(on_base || find_model(name).trainable(),
+                  "`model` {} cannot be trained; resnet, mlp, rbm, ising or residual is needed",
+                  name);
   NewModelOptions model{.image_height = data_.height,
                         .image_width = data_.width,
                         .channels = *spec_.shape.channels,
@@ -138,10 +171,14 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   if (spec_.shape.edges) model.edges = edge_set(*spec_.shape.edges);
   if (has_chains(spec_) && spec_.base) model.base_mean = clamped_mean(data_);
   if (spec_.base_smooth) model.base_mean = smoothed(model.base_mean, *spec_.base_smooth);
-  require_memory(training_bytes(name, model, spec_.batch, chains()), context_.device,
-                 fmt::format("`channels` {} `hidden` {} `batch` {} with {} chains", model.channels,
-                             model.hidden, spec_.batch, chains()));
-  std::shared_ptr<EnergyModel> made = new_model(name, model, static_cast<uint64_t>(spec_.seed));
+  require_memory(
+      training_bytes(on_base ? *spec_.shape.network : name, model, spec_.batch, chains()),
+      context_.device,
+      fmt::format("`channels` {} `hidden` {} `batch` {} with {} chains", model.channels,
+                  model.hidden, spec_.batch, chains()));
+  const auto seed = static_cast<uint64_t>(spec_.seed);
+  std::shared_ptr<EnergyModel> made =
+      on_base ? new_residual(residual_options(), model, seed) : new_model(name, model, seed);
   if (!spec_.model.weights.empty() && !resumed_) {
     ParameterReader reader(spec_.model.weights);
     load_state(*made, reader);
@@ -149,6 +186,22 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   made->to(context_.device);
   set_gradient_precision(spec_.model, *made, context_.device);
   return made;
+}
+
+NewResidualOptions Training::residual_options() const {
+  const NewModelSpec& shape = spec_.shape;
+  require_options(shape.base_model.has_value(),
+                  "`model` residual needs `base-model` NAME=FILE, the base with its parameters");
+  require_options(!shape.base_log_z_error || shape.base_log_z,
+                  "`base-log-z-error` is that of `base-log-z`, which is not given");
+  NewResidualOptions options{.base = *shape.base_model,
+                             .bound = *shape.bound,
+                             .network = *shape.network,
+                             .linear_head = *shape.head == kLinearHead};
+  if (shape.base_log_z) {
+    options.log_z = KnownLogZ{*shape.base_log_z, shape.base_log_z_error.value_or(0)};
+  }
+  return options;
 }
 
 TrainOptions Training::train_options() const {
@@ -200,6 +253,10 @@ void Training::by_chains(TrainObserver* observer) {
   ValidationOptions validation = spec_.validation;
   validation.path = path;
   validation.seed = static_cast<uint64_t>(spec_.seed);
+  const auto* residual = dynamic_cast<const ResidualModel*>(model_.get());
+  require_options(!evaluated || !residual || residual->base_log_z(),
+                  "`evaluate-every` needs log Z of the base of {}, which `base-log-z` gives",
+                  model_->title());
   const TrainOptions train = train_options();
   TrainHooks watched = hooks(observer);
   watched.validation_score = [this, validation](EnergyModel& averaged) {

@@ -9,6 +9,7 @@
 #include "io/torch.h"
 #include "lab/run/assemble.h"
 #include "lab/spec/spec.h"
+#include "models/combined/residual.h"
 #include "train/trainer.h"
 
 namespace isinglass {
@@ -42,6 +43,7 @@ class Training {
   int64_t chains() const;  // Returns the number of persistent chains.
   // Returns a model with fresh parameters, or with those that a new run starts from.
   std::shared_ptr<EnergyModel> model_to_train(int64_t classes = 1) const;
+  NewResidualOptions residual_options() const;
   TrainOptions train_options() const;
   TrainHooks hooks(TrainObserver* observer) const;
   PcdOptions pcd_options() const;

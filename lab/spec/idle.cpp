@@ -58,6 +58,10 @@ const std::vector<Idle>& table() {
   const auto fetches = [](const OptionValues& values) {
     return text_in(values, "action") == "fetch";
   };
+  const auto has_channels = [](const OptionValues& values) {
+    const std::string model = trained_model(values);
+    return model == "resnet" || (model == "residual" && text_in(values, "network") != "mlp");
+  };
   const auto reads_data = [](const OptionValues& values) {
     return text_in(values, "init") == "data" || values.contains("instance");
   };
@@ -66,7 +70,7 @@ const std::vector<Idle>& table() {
        "applies to the extra chains of `fresh`, but `fresh` is 0"},
       {"train", "evaluate-steps", counts("evaluate-every"),
        "applies to quick validation likelihoods, but `evaluate-every` is 0"},
-      {"train", "channels", trains("resnet"), "applies to a resnet, but `model` is another one"},
+      {"train", "channels", has_channels, "applies to a resnet, but `model` is another one"},
       {"train", "hidden", trains("rbm"), "applies to an rbm, but `model` is another one"},
       {"train", "data-dir", has("dataset"), "is the folder of `dataset`, which is not given"},
       {"data", "mirror", fetches, "is where `action` fetch looks first"},

@@ -51,6 +51,12 @@ struct NewModelSpec {
   std::optional<int64_t> proj = {};  // Applies to a new resnet of categorical images.
   // Takes all, grid or torus, for a new ising (models/lattice/edge_set.h).
   std::optional<std::string> edges = {};
+  std::optional<std::string> head = {};  // Takes mean or linear, for a new resnet.
+  // These apply to a new residual model: its base with the base's log Z and standard error, the
+  // bound of its network [nats], and the network's name.
+  std::optional<NamedFile> base_model = {};
+  std::optional<double> base_log_z = {}, base_log_z_error = {}, bound = {};
+  std::optional<std::string> network = {};
 };
 
 // Names a sampler, with the given options by their names in the registry (engine/sampler.h):

@@ -1,5 +1,6 @@
 // Defines the options of training: model, objective, chains, optimiser and checkpoints.
 #include "lab/spec/tables.h"
+#include "models/combined/residual.h"
 #include "train/likelihood.h"
 #include "train/objectives/dsm.h"
 #include "train/trainer.h"
@@ -164,15 +165,52 @@ Fields<TrainSpec> objective_fields() {
   };
 }
 
+Fields<NewModelSpec> residual_fields() {
+  return {
+      field(&NewModelSpec::base_model,
+            {.name = "base-model",
+             .unit = "NAME=FILE",
+             .help = "base of a new residual model, with its parameter file: a model of the same "
+                     "images, which the network corrects; its parameters are not trained"}),
+      field(&NewModelSpec::base_log_z,
+            {.name = "base-log-z",
+             .unit = "X",
+             .help = "log Z of the base, which the model's file keeps for likelihoods (default: "
+                     "computed for independent pixels, unknown otherwise)"}),
+      field(&NewModelSpec::base_log_z_error, {.name = "base-log-z-error",
+                                              .unit = "X",
+                                              .help = "standard error of `base-log-z`",
+                                              .minimum = 0}),
+      field(&NewModelSpec::bound,
+            {.name = "bound",
+             .unit = "NATS",
+             .help = "largest number of nats by which the network of a residual model changes the "
+                     "energy of the base; 0: no bound",
+             .initial = ResidualOptions::kDefaultBound,
+             .minimum = 0}),
+      field(&NewModelSpec::network, {.name = "network",
+                                     .unit = "NAME",
+                                     .help = "network of a residual model",
+                                     .initial = "resnet",
+                                     .choices = {"resnet", "mlp"}}),
+      field(&NewModelSpec::head,
+            {.name = "head",
+             .unit = "NAME",
+             .help = "last layer of a residual model's resnet: of the mean over the positions of "
+                     "the last map, or linear in all of them, so that it sees where a feature is",
+             .initial = "mean",
+             .choices = {"mean", "linear"}})};
+}
+
 Fields<TrainSpec> train_table() {
   const Fields<ModelSpec> model = {
-      field(
-          &ModelSpec::name,
-          {.name = "model",
-           .unit = "NAME",
-           .help =
-               "resnet, mlp, rbm or ising; the default is rbm for cd, and mlp for dsm and classify",
-           .initial = "resnet"}),
+      field(&ModelSpec::name,
+            {.name = "model",
+             .unit = "NAME",
+             .help =
+                 "resnet, mlp, rbm, ising or residual; the default is rbm for cd, and mlp for dsm "
+                 "and classify",
+             .initial = "resnet"}),
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
@@ -203,6 +241,7 @@ Fields<TrainSpec> train_table() {
        .initial = NewModelOptions().proj,
        .minimum = 1})};
   append(all, Topic::kModel, only(kChains, fields_in(&TrainSpec::shape, proj)));
+  append(all, Topic::kModel, only(kChains, fields_in(&TrainSpec::shape, residual_fields())));
   append(all, Topic::kModel, fields_in(&TrainSpec::shape, edges));
   append(all, Topic::kSampler,
          only(kChains, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler))));

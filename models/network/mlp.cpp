@@ -71,9 +71,13 @@ std::shared_ptr<EnergyModel> load_mlp(const ModelOptions& options) {
 }
 
 std::shared_ptr<EnergyModel> fresh_mlp(const NewModelOptions& options) {
-  const StateKind kind = options.continuous ? StateKind::kContinuous : StateKind::kBinary;
-  return std::make_shared<MlpModel>(StateSpace{kind, options.image_height * options.image_width, 2},
-                                    options.classes);
+  StateSpace space{options.continuous ? StateKind::kContinuous : StateKind::kBinary,
+                   options.image_height * options.image_width, 2};
+  if (options.categories > 0) {
+    space.kind = StateKind::kCategorical;
+    space.categories = options.categories;
+  }
+  return std::make_shared<MlpModel>(space, options.classes);
 }
 
 }  // namespace

@@ -160,7 +160,9 @@ ResNetModel::Layers::Layers(const Shape& shape)
     : proj(shape.categories > 0 ? convolution(shape.categories, shape.proj, 1, 1)
                                 : convolution(1, shape.channels, 3, 1)),
       proj2(shape.categories > 0 ? convolution(shape.proj, shape.channels, 3, 1) : nullptr),
-      energy_linear(float32_layer<torch::nn::Linear>(torch::nn::LinearOptions(shape.channels, 1))) {
+      energy_linear(
+          float32_layer<torch::nn::Linear>(torch::nn::LinearOptions(shape.features(), 1))),
+      linear_head(shape.linear_head) {
   for (int i = 0; i < kBlocks; ++i) {
     net->push_back(Block(shape.channels, i < kStridedBlocks ? 2 : 1));
   }
@@ -170,8 +172,11 @@ ResNetModel::Layers::Layers(const Shape& shape)
 }
 
 torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image) {
-  const torch::Tensor features = net->forward(first_convolution(first(), image)).mean({2, 3});
-  return energy_linear->forward(features).squeeze(1);
+  return head(net->forward(first_convolution(first(), image)));
+}
+
+torch::Tensor ResNetModel::Layers::head(const torch::Tensor& map) {
+  return energy_linear->forward(linear_head ? map.flatten(1) : map.mean({2, 3})).squeeze(1);
 }
 
 torch::Tensor ResNetModel::Layers::forward_with_slopes(const torch::Tensor& image,
@@ -182,7 +187,7 @@ torch::Tensor ResNetModel::Layers::forward_with_slopes(const torch::Tensor& imag
   for (size_t i = 0; i < net->size(); ++i) {
     h = net->at<BlockImpl>(i).forward_with_slopes(h, dtype, slopes.of_block[i]);
   }
-  return energy_linear->forward(h.mean({2, 3})).squeeze(1);
+  return head(h);
 }
 
 torch::Tensor ResNetModel::Layers::backward(Slopes& slopes) {
@@ -190,7 +195,9 @@ torch::Tensor ResNetModel::Layers::backward(Slopes& slopes) {
   const torch::Tensor& last = slopes.of_block.back().outer;
   const double positions = static_cast<double>(last.size(2) * last.size(3));
   torch::Tensor part = torch::empty_like(last), more;
-  part.copy_((energy_linear->weight / positions).view({1, -1, 1, 1}).expand_as(last));
+  const torch::Tensor& weight = energy_linear->weight;
+  part.copy_(linear_head ? weight.view({1, last.size(1), last.size(2), last.size(3)})
+                         : (weight / positions).view({1, -1, 1, 1}));
   for (size_t i = net->size(); i-- > 0;) {
     net->at<BlockImpl>(i).backward(part, more, slopes.of_block[i]);
   }
@@ -238,7 +245,7 @@ FlopCounts ResNetModel::flops() const {
   };
   const double inputs = static_cast<double>(layers_.first()->weight.size(1));
   const double first = convolution(inputs, 3);
-  double others = 2 * channels;
+  double others = 2 * static_cast<double>(shape_.features());
   for (int i = 0; i < kBlocks; ++i) {
     if (i < kStridedBlocks) {
       height = (height + 1) / 2;

@@ -2,7 +2,8 @@
 // docs/concepts/energies.md). States are uint8 [B, D] with D = H·W.
 //
 //   net:   conv 3×3 1→C; blocks 0, 1 with stride 2; blocks 2 … 7 with stride 1; mean over
-//          positions; linear to one number
+//          positions; linear to one number. With a linear head the last layer is linear in all
+//          positions of the last map instead, so that it depends on where a feature is
 //   block: swish(conv3×3(swish(conv3×3(x, stride))) + x), with x through a strided 1×1 convolution
 //          in blocks 0 and 1
 //
@@ -43,10 +44,13 @@ class ResNetModel : public EnergyModel {
     int64_t height, width, channels;
     int64_t categories = 0;  // K; 0: binary images
     int64_t proj = 0;        // P, for K values
+    bool linear_head = false;
 
     int64_t sites() const { return height * width; }
     // Returns the number of positions of the last block.
     int64_t positions() const { return (height + 3) / 4 * ((width + 3) / 4); }
+    // Returns the number of inputs of the last layer.
+    int64_t features() const { return linear_head ? channels * positions() : channels; }
   };
 
   // Makes new weights by torch.nn's initialisation. base_mean: float [D] or, for K values, [D, K],
@@ -76,11 +80,13 @@ class ResNetModel : public EnergyModel {
     torch::nn::Conv2d proj{nullptr}, proj2{nullptr};  // the second for K values only
     torch::nn::Sequential net;
     torch::nn::Linear energy_linear{nullptr};
+    bool linear_head;
 
     explicit Layers(const Shape& shape);
     // Returns the 3×3 convolution that comes first, or directly after the projection.
     const torch::nn::Conv2d& first() const { return proj2 ? proj2 : proj; }
     torch::Tensor forward(const torch::Tensor& image);  // net(x) [B] of its input [B, 1 or P, H, W]
+    torch::Tensor head(const torch::Tensor& map);       // net(x) [B] of its last map [B, C, h, w]
     // Computes the same without autograd, and keeps the swishes' derivatives in that dtype.
     torch::Tensor forward_with_slopes(const torch::Tensor& image, torch::ScalarType dtype,
                                       Slopes& slopes);

@@ -28,6 +28,9 @@ ResNetModel::Shape shape_in(const ParameterReader& reader, const ModelOptions& o
   const char* first = shape.categories > 0 ? "proj2.weight" : "proj.weight";
   require(shape.channels >= 1, "{}: tensor '{}' has no channels", reader.source(), first);
   reader.peek("net.0.conv1.weight", {shape.channels, shape.channels, 3, 3});
+  // A map of one position gives both heads the same weights and the same energies.
+  const int64_t features = reader.peek("energy_linear.weight", {1, -1}).size(1);
+  shape.linear_head = features != shape.channels && features == shape.channels * shape.positions();
   return shape;
 }
 

@@ -10,6 +10,7 @@
 #include "io/files.h"
 #include "io/sha256.h"
 #include "models/registry.h"
+#include "models/text_tensor.h"
 
 namespace isinglass {
 namespace {
@@ -19,11 +20,6 @@ std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
   const size_t newline = text.rfind('\n');
   return newline == std::string::npos ? text : text.substr(newline + 1);
-}
-
-torch::Tensor bytes_of(const std::string& text) {
-  return torch::tensor(
-      at::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
 // Returns f(), and turns any failure into an Error that names the file.

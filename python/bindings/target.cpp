@@ -13,6 +13,7 @@
 #include "lab/spec/field.h"
 #include "models/combined/gradient_override.h"
 #include "models/combined/product.h"
+#include "models/combined/residual.h"
 #include "models/instances/instances.h"
 #include "models/states.h"
 #include "python/bindings/callable_model.h"
@@ -39,7 +40,7 @@ Target::Target(std::vector<Pointer> parts, Join join, Making making)
           }(),
           parts.front()->device(), std::move(making)) {
   parts_ = std::move(parts);
-  join_ = join;
+  join_ = std::move(join);
 }
 
 Target::ModelPointer Target::current() const {
@@ -250,6 +251,23 @@ TargetPointer with_gradient_of(const TargetPointer& target, const GivenTarget& g
       Target::Making{"with_gradient_of", py::make_tuple(target, other)});
 }
 
+// Corrects a base by a network: U = U_base + c·tanh(f/c). log_z: of the base, if it is known.
+TargetPointer residual(const GivenTarget& base, const GivenTarget& network, double bound,
+                       std::optional<double> log_z, double log_z_error) {
+  const torch::Device below = base.pointer->device(), above = network.pointer->device();
+  require(below == above, "the base is on {}, and the network on {}", below.str(), above.str());
+  ResidualOptions options{.bound = bound};
+  if (log_z) options.log_z = KnownLogZ{*log_z, log_z_error};
+  return std::make_shared<Target>(
+      std::vector<TargetPointer>{base.pointer, network.pointer},
+      [options](const std::vector<std::shared_ptr<EnergyModel>>& models) {
+        return std::shared_ptr<EnergyModel>(
+            std::make_shared<ResidualModel>(models.at(0), models.at(1), options));
+      },
+      Target::Making{"residual",
+                     py::make_tuple(base.pointer, network.pointer, bound, log_z, log_z_error)});
+}
+
 TargetPointer made_again(const std::string& function, const py::tuple& a) {
   const auto maybe = [&](size_t i) { return py::cast<std::optional<torch::Tensor>>(a[i]); };
   if (function == "load") {
@@ -263,6 +281,11 @@ TargetPointer made_again(const std::string& function, const py::tuple& a) {
                     py::cast<int64_t>(a[3]), py::cast<int64_t>(a[4]), a[5]);
   }
   if (function == "product") return product(py::cast<std::vector<TargetPointer>>(a[0]));
+  if (function == "residual") {
+    return residual({py::cast<TargetPointer>(a[0])}, {py::cast<TargetPointer>(a[1])},
+                    py::cast<double>(a[2]), py::cast<std::optional<double>>(a[3]),
+                    py::cast<double>(a[4]));
+  }
   require(function == "with_gradient_of", "a pickled target was made by '{}', which is unknown",
           function);
   return with_gradient_of(py::cast<TargetPointer>(a[0]), {py::cast<TargetPointer>(a[1])});
@@ -410,6 +433,7 @@ Returns:
   module.def("instance", &instance);
   module.def("callable", &callable);
   module.def("product", &product);
+  module.def("residual", &residual);
 }
 
 }  // namespace isinglass::python

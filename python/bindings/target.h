@@ -3,6 +3,7 @@
 
 #include <torch/csrc/utils/pybind.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,7 +31,7 @@ class Target {
  public:
   using Pointer = std::shared_ptr<Target>;
   using ModelPointer = std::shared_ptr<EnergyModel>;
-  using Join = ModelPointer (*)(const std::vector<ModelPointer>& models);
+  using Join = std::function<ModelPointer(const std::vector<ModelPointer>& models)>;
   // Names the function of this module that made the target, and its arguments, from which pickle
   // makes it again.
   struct Making {
@@ -72,7 +73,7 @@ class Target {
   ModelPointer model_;
   torch::Device device_;
   std::vector<Pointer> parts_;
-  Join join_ = nullptr;
+  Join join_;
   Making making_;
   bool calls_python_ = false;
   int64_t looked_at_ = 0;  // Encodes the modes in which the energies were last checked.

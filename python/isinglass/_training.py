@@ -23,7 +23,8 @@ from ._tables import (
 
 _LEFT_OUT = ("model", "dataset", "sampler")
 _OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", "weights",
-                  "gradient_precision")
+                  "gradient_precision", "base_model", "base_log_z", "base_log_z_error", "bound",
+                  "network", "head")
 
 
 class Fit(Shown):

@@ -29,6 +29,7 @@ import torch
 
 from . import _isinglass
 from ._tables import TABLES, described, spelled, texts_of
+from ._targets import energy
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _FIRST = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -195,9 +196,49 @@ def product(factors: "Sequence[Target]") -> _isinglass.Target:  # noqa: F821
     return _isinglass.product(list(factors))
 
 
-__all__ = ["product"]
+def residual(base: "Target",  # noqa: F821
+             network: "Target | torch.nn.Module",  # noqa: F821
+             *, bound: float = 16.0, log_z: "float | None" = None,
+             log_z_error: float = 0.0) -> _isinglass.Target:
+    """U(x) = U_base(x) + c tanh(f(x) / c), c = bound
+
+    A network f corrects a base, and samplers also move by the base.
+
+    Args:
+        base: a target whose log Z is known or measured, such as an RBM.
+        network: f, a torch.nn.Module that maps float32 [B, D], or one-hot [B, D, K], to [B], or a
+            target of the same states, such as models.resnet(...). `train` trains its parameters,
+            and those of the base if the base is a module.
+        bound: the largest number of nats by which the network changes an energy; with 0 there is
+            no bound, and the energy is U_base(x) + f(x).
+        log_z: log Z of the base, if it is known; it is computed for bernoulli and categorical.
+        log_z_error: the standard error of log_z.
+
+    Returns:
+        the target, on the device of the base.
+
+    Raises:
+        Error: if base and network have different states or devices, or the bound is negative.
+
+    Example:
+        >>> import torch, isinglass as ig
+        >>> base = ig.models.bernoulli(theta=torch.tensor([0.5, -1.0, 2.0]))
+        >>> network = torch.nn.Sequential(torch.nn.Linear(3, 1), torch.nn.Flatten(0))
+        >>> ig.models.residual(base, network, bound=8)
+        <isinglass.Target residual: 3 binary sites, on cpu>
+    """
+    if not isinstance(base, _isinglass.Target):
+        raise _isinglass.Error(f"the base is a {type(base).__name__}, but must be a target")
+    if not isinstance(network, _isinglass.Target):
+        categories = base.categories if base.states in ("categorical", "ordered") else None
+        network = energy(network, sites=base.sites, categories=categories, states=base.states,
+                         device=str(base.device))
+    return _isinglass.residual(base, network, bound, log_z, log_z_error)
+
+
+__all__ = ["product", "residual"]
 for _model in TABLES["models"]:
-    if _model["name"] != "product":
+    if _model["name"] not in __all__:
         _function = _function_of(_model)
         globals()[_function.__name__] = _function
         __all__.append(_function.__name__)

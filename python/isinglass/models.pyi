@@ -10,6 +10,15 @@ __all__: list[str]
 
 def product(factors: Sequence[Target]) -> Target: ...
 
+def residual(
+    base: Target,
+    network: Target | torch.nn.Module,
+    *,
+    bound: float = 16.0,
+    log_z: float | None = None,
+    log_z_error: float = 0.0,
+) -> Target: ...
+
 def bernoulli(
     *,
     theta: torch.Tensor | float,

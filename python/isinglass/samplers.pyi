@@ -20,6 +20,8 @@ def sampler(
     group: float | None = None,
     mass: float | None = None,
     damping: float | None = None,
+    sweeps: float | None = None,
+    base_moves: float | None = None,
     unadjusted: bool | None = None,
     monotonic: bool | None = None,
     always_accept: bool | None = None,
@@ -33,16 +35,23 @@ def rwm(
     radius: float = 1.0,
     adapt: bool = False,
     target_acceptance: float = 0.234,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
-def gibbs(*, scan: str = 'random', seed: int = 0) -> Sampler: ...
+def gibbs(*, scan: str = 'random', base_moves: float = 1.0, seed: int = 0) -> Sampler: ...
 
-def block_gibbs(*, block: float = 2.0, seed: int = 0) -> Sampler: ...
+def block_gibbs(*, block: float = 2.0, base_moves: float = 1.0, seed: int = 0) -> Sampler: ...
 
-def hamming_ball(*, radius: float = 1.0, block: float = 10.0, seed: int = 0) -> Sampler: ...
+def hamming_ball(
+    *,
+    radius: float = 1.0,
+    block: float = 10.0,
+    base_moves: float = 1.0,
+    seed: int = 0,
+) -> Sampler: ...
 
-def lb(*, balancing: str = 'sqrt', seed: int = 0) -> Sampler: ...
+def lb(*, balancing: str = 'sqrt', base_moves: float = 1.0, seed: int = 0) -> Sampler: ...
 
 def pas(
     *,
@@ -50,6 +59,7 @@ def pas(
     balancing: str = 'sqrt',
     adapt: bool = False,
     target_acceptance: float = 0.574,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
@@ -59,6 +69,7 @@ def gwg(
     balancing: str = 'sqrt',
     adapt: bool = False,
     target_acceptance: float = 0.574,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
@@ -68,6 +79,7 @@ def pafs(
     balancing: str = 'sqrt',
     adapt: bool = False,
     target_acceptance: float = 0.574,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
@@ -77,6 +89,7 @@ def nb(
     balancing: str = 'sqrt',
     adapt: bool = False,
     target_acceptance: float = 0.574,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
@@ -86,6 +99,7 @@ def lbj(
     balancing: str = 'sqrt',
     adapt: bool = False,
     target_acceptance: float = 0.574,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
@@ -95,6 +109,7 @@ def lbjf(
     balancing: str = 'sqrt',
     adapt: bool = False,
     target_acceptance: float = 0.574,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
@@ -104,6 +119,7 @@ def lbjb(
     balancing: str = 'sqrt',
     adapt: bool = False,
     target_acceptance: float = 0.574,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
@@ -113,24 +129,39 @@ def dlp(
     unadjusted: bool = False,
     adapt: bool = False,
     target_acceptance: float = 0.574,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
-def ab_1st(*, sigma: float | None = None, alpha: float | None = None, seed: int = 0) -> Sampler: ...
+def ab_1st(
+    *,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    base_moves: float = 1.0,
+    seed: int = 0,
+) -> Sampler: ...
 
 def ab_shift(
     *,
     sigma: float | None = None,
     alpha: float | None = None,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
-def ab_max(*, sigma: float | None = None, alpha: float | None = None, seed: int = 0) -> Sampler: ...
+def ab_max(
+    *,
+    sigma: float | None = None,
+    alpha: float | None = None,
+    base_moves: float = 1.0,
+    seed: int = 0,
+) -> Sampler: ...
 
 def ab_trace(
     *,
     sigma: float | None = None,
     alpha: float | None = None,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
@@ -138,16 +169,17 @@ def ab_variance(
     *,
     sigma: float | None = None,
     alpha: float | None = None,
+    base_moves: float = 1.0,
     seed: int = 0,
 ) -> Sampler: ...
 
-def lsb_1(*, seed: int = 0) -> Sampler: ...
+def lsb_1(*, base_moves: float = 1.0, seed: int = 0) -> Sampler: ...
 
-def lsb_2(*, monotonic: bool = False, seed: int = 0) -> Sampler: ...
+def lsb_2(*, monotonic: bool = False, base_moves: float = 1.0, seed: int = 0) -> Sampler: ...
 
-def flsb_1(*, seed: int = 0) -> Sampler: ...
+def flsb_1(*, base_moves: float = 1.0, seed: int = 0) -> Sampler: ...
 
-def flsb_2(*, monotonic: bool = False, seed: int = 0) -> Sampler: ...
+def flsb_2(*, monotonic: bool = False, base_moves: float = 1.0, seed: int = 0) -> Sampler: ...
 
 def ula(
     *,
@@ -203,3 +235,5 @@ def fhl(
     elastic_energy: bool = False,
     seed: int = 0,
 ) -> Sampler: ...
+
+def surrogate(*, sweeps: float = 1.0, seed: int = 0) -> Sampler: ...

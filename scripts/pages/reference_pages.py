@@ -94,12 +94,17 @@ def option(name, use):
 
 def samplers(listing):
     rows = [[f"`{s['name']}`", s["summary"], s["states"], s["needs"],
-             ", ".join(option(name, use) for name, use in s["options"].items()) or "none",
+             ", ".join(option(name, use) for name, use in s["options"].items()
+                       if not use.get("on_base")) or "none",
              s["paper"]]
             for s in listing["samplers"]]
+    on_base = next(option(name, use) for s in listing["samplers"]
+                   for name, use in s["options"].items() if use.get("on_base"))
     return (f"# Samplers\n\n{GENERATED}\n\nFormulas, costs and which one to take: "
             "[concepts](../concepts/samplers.md). What adapts: "
-            "[adaptation](../concepts/adaptation.md).\n\n" +
+            "[adaptation](../concepts/adaptation.md). With a "
+            "[residual model](../concepts/residual.md), samplers of discrete states other than "
+            f"`surrogate` also read {on_base}.\n\n" +
             table(["sampler", "what a step does", "states", "needs", "options", "source"], rows))
 
 

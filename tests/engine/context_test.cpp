@@ -12,7 +12,9 @@
 #include "engine/run/run.h"
 #include "engine/stop_consensus.h"
 #include "io/error.h"
+#include "models/combined/residual.h"
 #include "models/density/gaussian_mixture.h"
+#include "models/lattice/bernoulli.h"
 #include "models/lattice/ising.h"
 #include "tests/support/ranks_of_threads.h"
 
@@ -62,14 +64,20 @@ struct Outcome {
   RunResult result;
 };
 
-// Returns a target of binary sites without a symmetry, or a density if the sampler needs one.
-std::unique_ptr<EnergyModel> target_of(const SamplerEntry& sampler) {
+// Returns a target of binary sites without a symmetry, on a base if the sampler needs one, or a
+// density.
+std::shared_ptr<EnergyModel> target_of(const SamplerEntry& sampler) {
   if (std::count(sampler.kinds.begin(), sampler.kinds.end(), StateKind::kBinary)) {
     const Tensor edges = torch::tensor({0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0}, torch::kInt64);
-    return std::make_unique<IsingModel>(edges.view({6, 2}), torch::full({6}, 0.4),
-                                        torch::linspace(-1, 1, 6));
+    const auto ising = std::make_shared<IsingModel>(edges.view({6, 2}), torch::full({6}, 0.4),
+                                                    torch::linspace(-1, 1, 6));
+    if (sampler.on_base) {
+      const auto bernoulli = std::make_shared<BernoulliModel>(torch::linspace(-2, 3, 6));
+      return std::make_shared<ResidualModel>(ising, bernoulli, ResidualOptions{.bound = 4});
+    }
+    return ising;
   }
-  return std::make_unique<GaussianMixtureModel>(
+  return std::make_shared<GaussianMixtureModel>(
       torch::tensor({0.3, 0.7}, torch::kFloat64),
       torch::tensor({{-1.5, 0.0, 1.0}, {1.0, 2.0, -0.5}}, torch::kFloat64),
       torch::tensor({{1.0, 2.0, 0.5}, {0.7, 1.0, 1.5}}, torch::kFloat64));

@@ -6,6 +6,9 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "models/network/resnet.h"
+#include "models/scoped_torch_seed.h"
+#include "models/text_tensor.h"
 #include "tests/models/plain_energies.h"
 #include "tests/support/scratch.h"
 
@@ -108,15 +111,19 @@ NamedTensors mlp_file(int64_t inputs) {
 }
 
 NamedTensors resnet_file(int64_t height, int64_t width, const torch::Tensor& mean,
-                         int64_t categories = 0) {
-  const auto fresh = new_model("resnet",
-                               {.image_height = height,
-                                .image_width = width,
-                                .channels = 3,
-                                .categories = categories,
-                                .proj = 2,
-                                .base_mean = mean},
-                               5);
+                         int64_t categories = 0, bool linear_head = false) {
+  const ScopedTorchSeed generator(5);
+  const auto fresh =
+      linear_head ? std::make_shared<ResNetModel>(
+                        ResNetModel::Shape{height, width, 3, categories, 2, linear_head}, mean)
+                  : new_model("resnet",
+                              {.image_height = height,
+                               .image_width = width,
+                               .channels = 3,
+                               .categories = categories,
+                               .proj = 2,
+                               .base_mean = mean},
+                              5);
   NamedTensors file;
   for (const auto& p : fresh->named_parameters()) {
     const torch::Tensor value = p.value().detach();
@@ -128,6 +135,29 @@ NamedTensors resnet_file(int64_t height, int64_t width, const torch::Tensor& mea
   }
   if (mean.defined()) file.emplace_back("mean", mean);
   return file;
+}
+
+struct ResidualKind {
+  std::string kinds;
+  double bound;
+  int categories;  // of the one-hot input; 0 if the input holds the values themselves
+};
+
+// Makes a multilayer perceptron on a base.
+ModelSample residual_sample(const std::string& label, NamedTensors network, NamedTensors base,
+                            const ResidualKind& kind,
+                            double (*base_energy)(const NamedTensors&, const Values&)) {
+  const auto energy = [=](const NamedTensors&, const Values& x) {
+    const double f = mlp_energy(network, x, kind.categories), c = kind.bound;
+    return base_energy(base, x) + (c > 0 ? c * std::tanh(f / c) : f);
+  };
+  NamedTensors file = network;
+  for (const auto& [name, tensor] : base) file.emplace_back("base." + name, tensor);
+  file.emplace_back("residual.kinds", bytes_of(kind.kinds));
+  file.emplace_back("residual.bound", torch::tensor(kind.bound, torch::kFloat64));
+  file.emplace_back("residual.log_z", torch::tensor({3.5, 0.25}, torch::kFloat64));
+  file.emplace_back("residual.base_sha256", bytes_of("abc"));
+  return {.label = label, .model = "residual", .tensors = file, .energy = energy};
 }
 
 }  // namespace
@@ -238,6 +268,30 @@ std::vector<ModelSample> model_samples() {
        .real_energy = continuous_mlp_energy},
   };
   for (ModelSample& sample : continuous_samples()) samples.push_back(std::move(sample));
+  // Samples from here on leave the random numbers of those before them as they are.
+  samples.push_back({"resnet_linear_head",
+                     "resnet",
+                     resnet_file(5, 6, {}, 0, /*linear_head=*/true),
+                     with({}, 5, 6),
+                     false,
+                     {}});
+  samples.push_back({"resnet_categorical_linear_head",
+                     "resnet",
+                     resnet_file(4, 5, frequencies, 3, /*linear_head=*/true),
+                     with({}, 4, 5),
+                     false,
+                     {}});
+  const NamedTensors rbm = {{"W", randn({5, 8})}, {"b_v", randn({8})}, {"b_h", randn({5})}};
+  samples.push_back(residual_sample("residual", mlp_file(8), rbm, {"mlp rbm", 2.5, 0}, rbm_energy));
+  samples.push_back(
+      residual_sample("residual_unbounded", mlp_file(8), rbm, {"mlp rbm", 0, 0}, rbm_energy));
+  samples.push_back(
+      residual_sample("residual_ising", mlp_file(6),
+                      {{"edges", edges}, {"coupling", randn({6})}, {"field", randn({6})}},
+                      {"mlp ising", 4, 0}, ising_energy));
+  samples.push_back(residual_sample("residual_categorical", mlp_file(12),
+                                    {{"theta", randn({4, 3})}}, {"mlp categorical", 3, 3},
+                                    categorical_energy));
   return samples;
 }
 

@@ -153,7 +153,7 @@ std::vector<std::string> temperable_samplers() {
   for (const SamplerEntry& entry : sampler_registry()) {
     const bool discrete = entry.kinds.front() == StateKind::kBinary;
     const bool learns_one = entry.name.find("lsb") != std::string::npos || entry.site_matrices > 0;
-    if (discrete && !learns_one) names.push_back(entry.name);
+    if (discrete && !learns_one && !entry.on_base) names.push_back(entry.name);
   }
   return names;
 }

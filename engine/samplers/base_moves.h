@@ -1,0 +1,61 @@
+// Adds moves by the base of a residual model to any sampler (option `base-moves`): a step makes N
+// surrogate transitions (surrogate.h), which cross between the modes of the base, and then a step
+// of the sampler. Both leave π invariant. The sampler counts, adapts to and reports its own steps
+// only; Statistics::base_moves counts the moves.
+#pragma once
+
+#include <memory>
+
+#include "engine/samplers/surrogate.h"
+
+namespace isinglass {
+
+class BaseMovesSampler : public Sampler {
+ public:
+  // A reversed sampler makes the moves after the step.
+  BaseMovesSampler(std::shared_ptr<const Sampler> inner, int64_t moves, bool reversed = false)
+      : inner_(std::move(inner)), transition_(moves, /*sweeps=*/1), reversed_(reversed) {}
+
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+  StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
+                        int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
+  bool has_warmup() const override { return inner_->has_warmup(); }
+  std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
+                                       const BurnIn& burn_in) const override {
+    return inner_->adaptation(state, params, burn_in);
+  }
+  bool needs_host_sync() const override { return inner_->needs_host_sync(); }
+  bool captures(const EnergyModel& model) const override {
+    return inner_->captures(model) && transition_.captures(model);
+  }
+  void states_replaced(ChainState& state, const torch::Tensor& chains) const override {
+    inner_->states_replaced(state, chains);
+  }
+  bool reads_table(const ChainState& state) const override { return inner_->reads_table(state); }
+  Needs needs() const override { return inner_->needs(); }
+  std::vector<Scale> scales() const override { return inner_->scales(); }
+  bool exact() const override { return inner_->exact(); }
+  bool is_interacting() const override { return inner_->is_interacting(); }
+  std::unique_ptr<Sampler> reversed(int64_t last) const override;
+  int64_t base_moves() const override { return transition_.moves(); }
+  bool is_metropolis() const override { return inner_->is_metropolis(); }
+  NamedTensors learned(const ChainState& state) const override { return inner_->learned(state); }
+  void restore(ChainState& state, const NamedTensors& learned) const override {
+    inner_->restore(state, learned);
+  }
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
+  void refresh_cache(const EnergyModel& model, ChainState& state) const override {
+    inner_->refresh_cache(model, state);
+  }
+
+ private:
+  int64_t move(EnergyModel& model, ChainState& state, const StepParams& params) const;
+
+  std::shared_ptr<const Sampler> inner_;
+  SurrogateTransition transition_;
+  bool reversed_;
+};
+
+}  // namespace isinglass
