@@ -43,7 +43,7 @@ struct Sitting {
   bool resumed = false;
 };
 
-// Returns a residual model on a base of binary sites, with an mlp whose parameters are fixed numbers.
+// Returns a residual model on a base of binary sites, whose mlp has fixed numbers as parameters.
 std::shared_ptr<EnergyModel> residual_on(std::shared_ptr<EnergyModel> base) {
   const auto network = std::make_shared<MlpModel>(base->space());
   const torch::NoGradGuard no_grad;

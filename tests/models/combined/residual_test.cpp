@@ -209,7 +209,8 @@ TEST(Residual, RefusesPartsThatDoNotFit) {
   };
   EXPECT_ERROR(ResidualModel(small_rbm(), mlp(7), {}),
                "the base rbm has 30 sites, and the network mlp has 7");
-  EXPECT_ERROR(ResidualModel(small_rbm(3), mlp(kSites), {}), "differ in kind from those of the network");
+  EXPECT_ERROR(ResidualModel(small_rbm(3), mlp(kSites), {}),
+               "differ in kind from those of the network");
   EXPECT_ERROR(ResidualModel(small_rbm(), mlp(kSites), {.bound = -1}), "bound is -1");
   EXPECT_ERROR(ResidualModel(small_rbm(), mlp(kSites), {.bound = INFINITY}), "bound is inf");
   const auto with_mean = new_model("resnet",
