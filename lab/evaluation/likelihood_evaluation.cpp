@@ -118,9 +118,10 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
     set_image_size(*data_, spec_.model.image->height, spec_.model.image->width);
   }
   spec_.model = resolved(spec_.model);
-  model_ = given.model                    ? given.model
-           : spec_.model.instance.empty() ? model_of(spec_.model, device)
-                                          : sampled_model(spec_.model, spec_.sampler, {}, device);
+  model_ = given.model ? given.model
+           : spec_.model.instance.empty()
+               ? at_temperature_of(spec_.model, model_of(spec_.model, device), device)
+               : sampled_model(spec_.model, spec_.sampler, {}, device);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   set_gradient_precision(spec_.model, *model_, device);
   resolve_path(spec_, *model_);

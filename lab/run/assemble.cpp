@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "engine/annealing/at_temperature.h"
 #include "engine/registry.h"
 #include "io/error.h"
 #include "models/combined/gradient_override.h"
@@ -211,7 +212,14 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
     }
   }
   model->to(device);
-  return model;
+  return at_temperature_of(spec, std::move(model), device);
+}
+
+std::shared_ptr<EnergyModel> at_temperature_of(const ModelSpec& spec,
+                                               std::shared_ptr<EnergyModel> model,
+                                               torch::Device device) {
+  if (spec.temperature.value_or(1) == 1) return model;
+  return std::make_shared<AtTemperature>(std::move(model), *spec.temperature, device);
 }
 
 namespace {

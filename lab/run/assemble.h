@@ -69,11 +69,16 @@ std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device devic
                                       std::optional<NamedTensors> tensors = {});
 
 // Returns the model for a sampler: the instance if the spec names one, made from the data if it is
-// an instance of images, and with another model's gradient if the spec gives one. on_data receives
-// the data that are read.
+// an instance of images, with another model's gradient and at a temperature if the spec gives them.
+// on_data receives the data that are read.
 std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerSpec& sampler,
                                            const DataSpec& data, torch::Device device,
                                            const std::function<void(const Dataset&)>& on_data = {});
+
+// Returns the model at the temperature of the spec; the model itself at temperature 1.
+std::shared_ptr<EnergyModel> at_temperature_of(const ModelSpec& spec,
+                                               std::shared_ptr<EnergyModel> model,
+                                               torch::Device device);
 
 // Sets the precision of gradients for a model on this device.
 void set_gradient_precision(const ModelSpec& spec, EnergyModel& model, torch::Device device);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/annealing/at_temperature.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "io/error.h"
@@ -161,7 +162,7 @@ void Sampling::note_data(const Dataset& data) {
 }
 
 void Sampling::seek_solutions() {
-  auto* problem = dynamic_cast<GraphProblem*>(model_.get());
+  auto* problem = dynamic_cast<GraphProblem*>(&at_temperature_one(*model_));
   require_options(!spec_.optimum || problem,
                   "`optimum` is given, but model {} is not an optimisation problem; maxcut, "
                   "maxclique or mis is needed",
@@ -215,7 +216,7 @@ torch::Tensor Sampling::fresh_states() {
   }
   const torch::Tensor x =
       random_states(space, chain_ids(), static_cast<uint64_t>(spec_.seed), context_.device);
-  return spec_.init == "instance" ? instance_states(*model_, x) : x;
+  return spec_.init == "instance" ? instance_states(at_temperature_one(*model_), x) : x;
 }
 
 // Returns one training image per chain, drawn with the seed, as discrete states or as grey levels

@@ -70,6 +70,15 @@ Field<ModelSpec> instance_field() {
                         instance_names()});
 }
 
+Field<ModelSpec> temperature_field() {
+  return field(&ModelSpec::temperature,
+               {.name = "temperature",
+                .unit = "T",
+                .help = "temperature of the target, which is exp(-U / T) (default: 1)",
+                .minimum = 0,
+                .above_minimum = true});
+}
+
 Field<ModelSpec> gradient_model_field() {
   return field(&ModelSpec::gradient_model, {.name = "gradient-model",
                                             .unit = "NAME=FILE",

@@ -49,7 +49,8 @@ Option start_scale_option() {
 
 Fields<SampleSpec> sample_table() {
   Fields<SampleSpec> all;
-  append_model(all, {instance_field(), gradient_model_field(), gradient_precision_field()});
+  append_model(all, {instance_field(), temperature_field(), gradient_model_field(),
+                     gradient_precision_field()});
   append_sampler(all);
   append(all, Topic::kSampler,
          {field(&SampleSpec::warm_start,
@@ -129,7 +130,7 @@ Fields<SampleSpec> sample_table() {
 
 Fields<EvaluateSpec> evaluate_table() {
   Fields<EvaluateSpec> all;
-  append_model(all, {instance_field(), gradient_precision_field()});
+  append_model(all, {instance_field(), temperature_field(), gradient_precision_field()});
   append_sampler(all);
   append(
       all, Topic::kRun,

@@ -42,6 +42,7 @@ struct ModelSpec {
   std::optional<ImageSize> image = {};
   // The sampler uses this model's gradient in place of the model's own.
   std::optional<NamedFile> gradient_model = {};
+  std::optional<double> temperature = {};   // Sets T of exp(-U/T); nullopt means 1.
   std::string gradient_precision = "auto";  // Takes auto, float32 or bf16.
 };
 

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "engine/annealing/at_temperature.h"
 #include "engine/run/initial_states.h"
 #include "io/error.h"
 #include "io/pt/state_dict.h"
@@ -268,6 +269,17 @@ TargetPointer residual(const GivenTarget& base, const GivenTarget& network, doub
                      py::make_tuple(base.pointer, network.pointer, bound, log_z, log_z_error)});
 }
 
+TargetPointer at_temperature(const TargetPointer& target, double temperature) {
+  return std::make_shared<Target>(
+      std::vector<TargetPointer>{target},
+      [temperature,
+       device = target->device()](const std::vector<std::shared_ptr<EnergyModel>>& models) {
+        return std::shared_ptr<EnergyModel>(
+            std::make_shared<AtTemperature>(models.at(0), temperature, device));
+      },
+      Target::Making{"at_temperature", py::make_tuple(target, temperature)});
+}
+
 TargetPointer made_again(const std::string& function, const py::tuple& a) {
   const auto maybe = [&](size_t i) { return py::cast<std::optional<torch::Tensor>>(a[i]); };
   if (function == "load") {
@@ -285,6 +297,9 @@ TargetPointer made_again(const std::string& function, const py::tuple& a) {
     return residual({py::cast<TargetPointer>(a[0])}, {py::cast<TargetPointer>(a[1])},
                     py::cast<double>(a[2]), py::cast<std::optional<double>>(a[3]),
                     py::cast<double>(a[4]));
+  }
+  if (function == "at_temperature") {
+    return at_temperature(py::cast<TargetPointer>(a[0]), py::cast<double>(a[1]));
   }
   require(function == "with_gradient_of", "a pickled target was made by '{}', which is unknown",
           function);
@@ -380,6 +395,24 @@ Args:
 
 Returns:
     the states [B, D] in the target's dtype, on its device.)")
+      .def("at_temperature", &at_temperature, py::arg("temperature"),
+           R"(Makes this target at a temperature T: its probabilities are proportional to
+exp(-U(x) / T), and its energies are U(x) / T.
+
+Args:
+    temperature: T, above 0. Above 1 the distribution is flatter, below 1 it is sharper.
+
+Returns:
+    the target, on the same device, which shares this one's parameters.
+
+Raises:
+    Error: if the temperature is not a finite number above 0.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> coin = ig.models.bernoulli(theta=torch.tensor([3.0]))
+    >>> coin.at_temperature(2).energy(torch.tensor([[1]], dtype=torch.uint8)).tolist()
+    [1.5])")
       .def("with_gradient_of", &with_gradient_of, py::arg("other"),
            R"(Makes this target with the gradient of another one. Samplers propose with that
 gradient and accept with this target's energy, so that they stay exact for this

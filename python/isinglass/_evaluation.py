@@ -22,8 +22,8 @@ from ._tables import (
     with_sampler,
 )
 
-_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_",
-             "image", "sampler", "dataset")
+_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty",
+             "temperature", "class_", "image", "sampler", "dataset")
 
 
 class Evaluation(Shown):

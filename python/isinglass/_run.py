@@ -19,8 +19,9 @@ from ._tables import (
     with_sampler,
 )
 
-_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
-             "instance", "gradient_model", "sampler", "dataset", "init", "netcdf")
+_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "temperature",
+             "class_", "image", "instance", "gradient_model", "sampler", "dataset", "init",
+             "netcdf")
 
 
 class Run(Shown):

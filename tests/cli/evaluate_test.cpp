@@ -32,6 +32,16 @@ TEST_F(Evaluate, LogZIsThatOfEnumeration) {
   }
 }
 
+TEST_F(Evaluate, LogZIsThatOfTheTemperature) {
+  const double exact = torch::logsumexp(-energies("ising") / 2.5, 0).item<double>();
+  const Json ais =
+      Json::parse(run("evaluate --model ising --weights ising.pt --chains 200 --steps 100 "
+                      "--sampler gwg --json --temperature 2.5 --out warm")
+                      .out);
+  EXPECT_NEAR(ais["log_z"].get<double>(), exact, 4 * ais["log_z_se"].get<double>());
+  EXPECT_LT(ais["log_z_se"].get<double>(), 0.1);
+}
+
 TEST_F(Evaluate, LikelihoodsFollowFromLogZ) {
   const torch::Tensor energy = energies("rbm");
   const Json ais =

@@ -154,6 +154,26 @@ def test_graphs_networks_and_products(tmp_path):
     assert torch.equal(misled.energy_and_grad(point)[1], product.energy_and_grad(point)[1])
 
 
+def test_targets_have_a_temperature(ising):
+    """Energies are U / T, and each state's frequency is within five standard errors of exp(-U / T)
+    / Z."""
+    with pytest.raises(ig.Error, match="temperature"):
+        ising.at_temperature(0)
+    torch.manual_seed(2)
+    cubic = ig.energy(lambda x: (x @ torch.tensor([1.0, -2.0, 0.5])) ** 3 / 4, sites=3)
+    for target, temperature in ((cubic, 3.0), (cubic.at_temperature(2), 1.5)):
+        x = states_of(3)
+        hot = target.at_temperature(temperature)
+        assert torch.allclose(hot.energy(x), target.energy(x).double() / temperature)
+        chains = 4000
+        run = ig.sample(hot, "gwg", chains=chains, burn_in=60, steps=1, seed=5)
+        found = (run.samples[-1].long() * torch.tensor([4, 2, 1])).sum(1)
+        order = (x.long() * torch.tensor([4, 2, 1])).sum(1)
+        p = torch.softmax(-target.energy(x).double() / temperature, 0)
+        share = torch.bincount(found, minlength=8)[order] / chains
+        assert ((share - p).abs() / (p * (1 - p) / chains).sqrt()).max() < 5
+
+
 def test_errors_speak_python(ising):
     for call, words in {
         lambda: ig.sample(ising, "pafs", radius=0, steps=3): r"radius= is 0",

@@ -48,6 +48,8 @@ TARGETS = {
     "product": lambda:
         ig.models.product([ig.models.gaussian(mean=torch.zeros(4), precision=torch.ones(4)),
                            ig.energy(Mlp(4), sites=4, states="continuous")]),
+    "at temperature": lambda:
+        ig.energy(Mlp(SITES), sites=SITES).at_temperature(2.5),
     "other gradient": lambda:
         TARGETS["ising"]().with_gradient_of(ig.energy(Mlp(SITES), sites=SITES)),
 }
