@@ -19,7 +19,7 @@ title = "Small RBMs"
 cells = "train"
 [common]
 model = "rbm"
-dataset = "strokes"
+dataset = "images.pt"
 hidden = 4
 batch = 10
 buffer = 40
@@ -50,8 +50,19 @@ than = ["gibbs steps-per-iter=1"]
 
 class EvaluatedGrid : public Ablate {
  protected:
-  EvaluatedGrid() { write(kEvaluated); }
-  void write(const std::string& text) { write_text(folder / "grid.toml", text); }
+  // The 400 images stand for a data set. The energies of 70 000 strokes would take most of the time
+  // of these tests.
+  EvaluatedGrid() {
+    const auto generator = torch::make_generator<at::CPUGeneratorImpl>(5);
+    write_pt(images(), PtValue{(torch::rand({400, 16, 16}, generator) < 0.3).to(torch::kUInt8)});
+    write(kEvaluated);
+  }
+  fs::path images() const { return folder / "images.pt"; }
+  void write(std::string text) {
+    const std::string name = "images.pt";
+    text.replace(text.find(name), name.size(), images().string());
+    write_text(folder / "grid.toml", text);
+  }
 
   static std::string with(const std::string& was, const std::string& is) {
     std::string text = kEvaluated;
@@ -64,11 +75,11 @@ TEST_F(EvaluatedGrid, HasTheLikelihoodsOfEvaluate) {
   const Outcome done = run(grid() + " --seed 5");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json metrics = json_file(folder / "out/results.json")["rows"][1]["metrics"];
-  const Outcome evaluated = run_program(
-      fmt::format("evaluate --weights {0}/out/runs/00002/ema.pt --dataset strokes --sampler gibbs "
-                  "--scan chromatic --chains 40 --steps 200 --until-closed 20 --seed 5 --quiet "
-                  "--out {0}/one",
-                  folder.path().string()));
+  const Outcome evaluated = run_program(fmt::format(
+      "evaluate --weights {0}/out/runs/00002/ema.pt --dataset {0}/images.pt "
+      "--sampler gibbs --scan chromatic --chains 40 --steps 200 --until-closed 20 --seed 5 --quiet "
+      "--out {0}/one",
+      folder.path().string()));
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   const Json one = json_file(folder / "one/ais.json");
   ASSERT_EQ(one["verdict"], "closed") << one["reason"];
@@ -104,14 +115,14 @@ TEST_F(EvaluatedGrid, SaysNoNumberOfAnOpenBracket) {
 
 // A grid interrupted in an evaluation resumes there and gives the same numbers.
 TEST_F(EvaluatedGrid, AnInterruptedEvaluationGoesOn) {
-  write(with("steps = 200\nuntil-closed = 20", "steps = 5000\nreverse = true"));
+  write(with("steps = 200\nuntil-closed = 20", "steps = 10000\nreverse = true"));
   ASSERT_EQ(run(grid(), "whole").exit_code, 0);
   const fs::path first = folder / "out/runs/00001";
   {
     Program stopped(
         words(fmt::format("ablate --quiet --out {} {}", (folder / "out").string(), grid())));
     ASSERT_TRUE(stopped.reaches([&] { return fs::exists(first / "samples/00000006.png"); }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the energies of the data
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // after the energies of the data
     stopped.signal(SIGINT);
     stopped.wait();
   }
@@ -127,7 +138,7 @@ TEST_F(EvaluatedGrid, AnInterruptedEvaluationGoesOn) {
 
 // A failure outside of training loses nothing of it, and the cell runs again.
 TEST_F(EvaluatedGrid, AFailedEvaluationKeepsTheTraining) {
-  write(with("steps = 200\nuntil-closed = 20", "steps = 5000\nreverse = true"));
+  write(with("steps = 200\nuntil-closed = 20", "steps = 10000\nreverse = true"));
   const fs::path first = folder / "out/runs/00001";
   {
     Program stopped(
