@@ -26,7 +26,7 @@ class Faults(unittest.TestCase):
 
     def begun(self, job):
         """Returns a job that is running."""
-        self.assertTrue(job.reaches((self.folder / "out/config.toml").exists), job.lines())
+        self.assertTrue(job.reaches((job.folder / "out/config.toml").exists), job.lines())
         time.sleep(0.5)
         return job
 
@@ -71,11 +71,15 @@ class Faults(unittest.TestCase):
         self.assertFalse((self.folder / "out").exists())  # no draw was kept
 
     def test_a_frozen_rank_ends_all(self):
-        for frozen in (0, 1, 2):
+        jobs, starts = [], []
+        for frozen in range(3):  # the jobs run side by side, because they mostly wait
+            folder = self.folder / str(frozen)
+            folder.mkdir()
+            jobs.append(self.begun(Job(LONG, 3, folder)))
+            jobs[-1].ranks[frozen].process.send_signal(signal.SIGSTOP)
+            starts.append(time.monotonic())
+        for frozen, (job, start) in enumerate(zip(jobs, starts)):
             with self.subTest(frozen):
-                job = self.begun(Job(LONG, 3, self.folder))
-                job.ranks[frozen].process.send_signal(signal.SIGSTOP)
-                start = time.monotonic()
                 others = [rank for number, rank in enumerate(job.ranks) if number != frozen]
                 self.assertEqual([rank.wait(60) for rank in others], [1, 1], job.lines())
                 self.assertLess(time.monotonic() - start, SOON)
@@ -84,7 +88,7 @@ class Faults(unittest.TestCase):
                 job.ranks[frozen].process.send_signal(signal.SIGCONT)
                 self.assertEqual(job.ranks[frozen].wait(60), 1)
                 # Rank 0 has removed the directory, which holds no draw.
-                self.assertFalse((self.folder / "out").exists())
+                self.assertFalse((job.folder / "out").exists())
 
     def test_a_killed_rank_0_ends_all(self):
         job = self.begun(Job(LONG, 3, self.folder))
@@ -112,10 +116,10 @@ class Faults(unittest.TestCase):
         self.ends(job, [2, 2], "rank 0: error: ")
 
     def test_a_rank_that_does_not_come(self):
-        job = Job(SHORT, 3, self.folder, ranks=[0, 2], ISINGLASS_START_TIMEOUT="3")
-        self.ends(job, [2, 2], "2 of 3 ranks have started within 3 s; missing: 1")
-        job = Job(SHORT, 2, self.folder, ranks=[1], ISINGLASS_START_TIMEOUT="3")
-        self.ends(job, [2], "rank 0 has not started within 3 s")
+        first = Job(SHORT, 3, self.folder, ranks=[0, 2], ISINGLASS_START_TIMEOUT="3")
+        second = Job(SHORT, 2, self.folder, ranks=[1], ISINGLASS_START_TIMEOUT="3")
+        self.ends(first, [2, 2], "2 of 3 ranks have started within 3 s; missing: 1")
+        self.ends(second, [2], "rank 0 has not started within 3 s")
 
     def test_a_full_disk(self):
         job = Job(SHORT, 2, self.folder, largest_file=20000)
@@ -125,10 +129,11 @@ class Faults(unittest.TestCase):
     def test_a_port_in_use(self):
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]
-            job = Job(SHORT, 2, self.folder, port, ranks=[0], ISINGLASS_START_TIMEOUT="3")
-            self.ends(job, [2], f"port {port} of 127.0.0.1, at which the ranks meet, is in use")
-            job = Job(SHORT, 2, self.folder, port, ranks=[1], ISINGLASS_START_TIMEOUT="3")
-            self.ends(job, [2], "isinglass: rank 1: error: the program that listens at 127.0.0.1:")
+            first, second = (Job(SHORT, 2, self.folder, port, ranks=[rank],
+                                 ISINGLASS_START_TIMEOUT="3") for rank in range(2))
+            self.ends(first, [2], f"port {port} of 127.0.0.1, at which the ranks meet, is in use")
+            self.ends(second, [2],
+                      "isinglass: rank 1: error: the program that listens at 127.0.0.1:")
 
     def test_no_meeting_place(self):
         variables = environment(0, 1, 0) | {"WORLD_SIZE": "2", "RANK": "0"}
