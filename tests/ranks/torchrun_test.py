@@ -1,31 +1,52 @@
 """Jobs started by PyTorch's own torchrun: one agent, two agents as on two machines, restarts."""
+import multiprocessing
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import unittest
 from pathlib import Path
 
 import torch
+import torch.distributed.run
 from job import BINARY, Folder, Job, environment, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ("sample --instance ising-grid:side=6 --sampler pafs --adapt --chains 9 --burn-in 30 "
           "--steps 40 --device cpu --quiet")
 TRAIN = ("train --model rbm --hidden 8 --dataset images.pt --sampler pafs --radius 3 "
-         "--steps-per-iter 2 --buffer 40 --batch 12 --lr 0.001 --warmup 0 --iters 3000 "
-         "--checkpoint-every 100 --device cpu --threads 1 --quiet")
+         "--steps-per-iter 2 --buffer 40 --batch 12 --lr 0.001 --warmup 0 --iters 1000 "
+         "--checkpoint-every 50 --device cpu --threads 1 --quiet")
+
+
+class Agent(multiprocessing.get_context("fork").Process):
+    """A process that runs torchrun's main(). It is forked from this process, which has imported
+    PyTorch already, because the import takes longer than most of these jobs.
+    """
+
+    def __init__(self, folder, words):
+        super().__init__()
+        self.folder, self.words = folder, words
+        self.start()
+
+    def run(self):
+        os.chdir(self.folder)
+        for stream, end in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"torchrun-{time.monotonic_ns()}.{end}", os.O_WRONLY | os.O_CREAT),
+                    stream)
+        variables = environment(0, 1, 0)
+        os.environ.clear()
+        os.environ.update(variables)
+        torch.distributed.run.main(self.words)
+
+    def wait(self, seconds):
+        """Returns the exit code, or None if the process runs longer."""
+        self.join(seconds)
+        return self.exitcode
 
 
 def torchrun(folder, options, arguments, program=("--no-python", BINARY)):
-    words = [sys.executable, "-m", "torch.distributed.run", *options.split(), *program,
-             *arguments.split()]
-    name = f"torchrun-{time.monotonic_ns()}"
-    with (folder / f"{name}.out").open("w") as out, (folder / f"{name}.err").open("w") as error:
-        return subprocess.Popen(words, cwd=folder, env=environment(0, 1, 0), stdout=out,
-                                stderr=error)
+    return Agent(folder, [*options.split(), *program, *arguments.split()])
 
 
 def rank_of(agent, rank):
@@ -38,6 +59,12 @@ def rank_of(agent, rank):
 
 
 class Torchrun(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = Folder()
+        cls.shared = folder.__enter__()
+        cls.addClassCleanup(folder.__exit__)
+
     def setUp(self):
         folder = Folder()
         self.folder = folder.__enter__()
@@ -61,15 +88,20 @@ class Torchrun(unittest.TestCase):
         self.assertEqual(self.draws("agents"), self.draws("one"))
 
     def train_unbroken(self):
-        images = torch.rand(100, 16, generator=torch.Generator().manual_seed(1)) < 0.4
-        torch.save(images.to(torch.uint8), self.folder / "images.pt")
-        self.assertEqual(Job(f"{TRAIN} --out unbroken", 2, self.folder).wait(), [0, 0])
+        """Trains in the first test that needs it. Other ones get links to the result."""
+        kept = self.shared / "unbroken"
+        if not kept.exists():
+            images = torch.rand(100, 16, generator=torch.Generator().manual_seed(1)) < 0.4
+            torch.save(images.to(torch.uint8), self.shared / "images.pt")
+            self.assertEqual(Job(f"{TRAIN} --out unbroken", 2, self.shared).wait(), [0, 0])
+        for name in ("images.pt", "unbroken"):
+            (self.folder / name).symlink_to(self.shared / name)
 
     def kill(self, agents, rank, checkpoint):
         """Kills a rank of the job of these agents as soon as the checkpoint is there."""
         while not (self.folder / "broken/checkpoints" / checkpoint).exists():
             for agent in agents:
-                self.assertIsNone(agent.poll(), self.said())
+                self.assertIsNone(agent.exitcode, self.said())
             time.sleep(0.02)
         [process] = filter(None, (rank_of(agent, rank) for agent in agents))
         os.kill(process, signal.SIGKILL)
@@ -86,7 +118,7 @@ class Torchrun(unittest.TestCase):
         self.train_unbroken()
         agents = [torchrun(self.folder, "--standalone --nproc-per-node 2 --max-restarts 3",
                            f"{TRAIN} --out broken")]
-        self.kill(agents, 1, "00000200.pt")
+        self.kill(agents, 1, "00000100.pt")
         self.ended_as_unbroken(agents, 1)
 
     def test_two_agents_that_count_restarts_apart(self):
@@ -94,8 +126,8 @@ class Torchrun(unittest.TestCase):
         meeting = ("--nnodes 2 --nproc-per-node 1 --max-restarts 3 --rdzv-backend c10d "
                    f"--rdzv-endpoint 127.0.0.1:{free_port()} --rdzv-id job")
         agents = [torchrun(self.folder, meeting, f"{TRAIN} --out broken") for _ in range(2)]
-        self.kill(agents, 1, "00000200.pt")
-        self.kill(agents, 0, "00001500.pt")
+        self.kill(agents, 1, "00000100.pt")
+        self.kill(agents, 0, "00000500.pt")
         self.ended_as_unbroken(agents, 2)
 
     def test_the_python_script_of_the_guide(self):
@@ -120,7 +152,7 @@ class Torchrun(unittest.TestCase):
                          SAMPLE.replace("--steps 40", "--steps 100000000 --thin 10000") +
                          " --out out")
         while not (self.folder / "out/config.toml").exists():
-            self.assertIsNone(agent.poll(), self.said())
+            self.assertIsNone(agent.exitcode, self.said())
             time.sleep(0.02)
         os.kill(rank_of(agent, 1), signal.SIGKILL)
         start = time.monotonic()
