@@ -183,7 +183,7 @@ std::vector<std::string> texts(const Json& claim, const char* key) {
 
 }  // namespace
 
-Json judge(const Claim& claim, const Json& rows) {
+Json judge(const Claim& claim, const std::vector<Row>& rows) {
   std::vector<std::string> labels = model_labels(rows);
   std::erase_if(labels, [&](const std::string& label) {
     const auto& wanted = claim.models;
@@ -217,7 +217,7 @@ Json judge(const Claim& claim, const Json& rows) {
           {"models", models}};
 }
 
-Json judge_again(const Json& claims, const Json& rows) {
+Json judge_again(const Json& claims, const std::vector<Row>& rows) {
   Json judged = Json::array();
   for (const Json& claim : claims) {
     judged.push_back(judge({.text = claim["claim"],

@@ -39,6 +39,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/grid/rows.h"
+
 namespace isinglass {
 
 struct Claim {
@@ -52,11 +54,11 @@ struct Claim {
 // verdict, reason, who, than, difference, interval, level}]}. judge_again() reads the claim back
 // from it. A claim is supported if all models support it, and not supported if one model
 // contradicts it.
-nlohmann::ordered_json judge(const Claim& claim, const nlohmann::ordered_json& rows);
+nlohmann::ordered_json judge(const Claim& claim, const std::vector<Row>& rows);
 
 // Judges the claims of results.json again, from its rows and by the rules of this program.
 nlohmann::ordered_json judge_again(const nlohmann::ordered_json& claims,
-                                   const nlohmann::ordered_json& rows);
+                                   const std::vector<Row>& rows);
 
 // Returns the rule of a claim in words, with its numbers, for pages.
 std::string rule_text(const nlohmann::ordered_json& claim);

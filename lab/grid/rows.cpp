@@ -1,4 +1,4 @@
-// Implements the pooling of repeats and the CSV file.
+// Implements the reading, the pooling and the writing of rows.
 #include "lab/grid/rows.h"
 
 #include <fmt/format.h>
@@ -15,18 +15,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double number(const Json& metrics, const std::string& key) {
-  const auto found = metrics.find(key);
-  return found != metrics.end() && found->is_number() ? found->get<double>() : NAN;
-}
-
 // Larger values mean that float32, in which networks are evaluated, has overflowed somewhere, so
 // that they count as undefined.
 constexpr double kLargest = 1e30;
 
 // Returns the number of one repeat. Its error is the reported one, or bounds its bias.
-Estimate estimate_in(const Json& metrics, const Metric& metric) {
-  const double value = number(metrics, metric.key), se = number(metrics, metric.key + "_se");
+Estimate estimate_in(const Row& row, const Metric& metric) {
+  const double value = row.number(metric.key), se = row.number(metric.key + "_se");
   Estimate one{std::abs(value) < kLargest ? value : NAN, metric.se_is_bias ? 0 : se};
   if (metric.se_is_bias) one.bias = se;
   return one;
@@ -63,10 +58,10 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::vector<std::string> setting_names(const Json& rows) {
+std::vector<std::string> setting_names(const std::vector<Row>& rows) {
   std::vector<std::string> names;
-  for (const Json& row : rows) {
-    for (const auto& [name, value] : row["settings"].items()) {
+  for (const Row& row : rows) {
+    for (const auto& [name, value] : row.settings) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
@@ -84,6 +79,59 @@ std::vector<std::string> metric_columns() {
 
 }  // namespace
 
+double Row::number(const std::string& key) const {
+  const auto found = metrics.find(key);
+  return found == metrics.end() ? NAN : found->second;
+}
+
+Row row_of(const Json& cell) {
+  Row row{.model = cell.at("model"),
+          .sampler = cell.at("sampler"),
+          .settings = {},
+          .repeat = cell.at("repeat"),
+          .status = cell.at("status")};
+  for (const auto& [name, value] : cell.at("settings").items()) {
+    row.settings.emplace(name, value.get<std::string>());
+  }
+  if (cell.contains("error")) row.error = cell["error"].get<std::string>();
+  if (cell.contains("chains")) row.chains = cell["chains"].get<int64_t>();
+  for (const auto& [key, value] : cell.at("metrics").items()) {
+    row.metrics.emplace(key, value.is_number() ? value.get<double>() : NAN);
+  }
+  return row;
+}
+
+std::vector<Row> rows_of(const Json& rows) {
+  std::vector<Row> all;
+  for (const Json& row : rows) all.push_back(row_of(row));
+  return all;
+}
+
+Json rows_json(const std::vector<Row>& rows) {
+  Json all = Json::array();
+  for (const Row& row : rows) {
+    Json settings = Json::object(), metrics = Json::object();
+    for (const auto& [name, value] : row.settings) settings[name] = value;
+    for (const auto& [key, value] : row.metrics) {
+      metrics[key] = std::isfinite(value) ? Json(value) : Json();
+    }
+    Json json = {{"model", row.model},
+                 {"sampler", row.sampler},
+                 {"settings", settings},
+                 {"repeat", row.repeat},
+                 {"status", row.status}};
+    if (row.error) json["error"] = *row.error;
+    if (row.chains) json["chains"] = *row.chains;
+    json["metrics"] = metrics;
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+Setting setting_of(const Row& row) {
+  return {row.model, row.sampler, {row.settings.begin(), row.settings.end()}, {}};
+}
+
 std::string Setting::label(const std::string& without) const {
   std::string text = sampler;
   for (const auto& [name, value] : settings) {
@@ -92,24 +140,23 @@ std::string Setting::label(const std::string& without) const {
   return text;
 }
 
-int64_t repeats_of(const Json& rows) {
+int64_t repeats_of(const std::vector<Row>& rows) {
   int64_t repeats = 0;
-  for (const Json& row : rows) repeats = std::max(repeats, row["repeat"].get<int64_t>() + 1);
+  for (const Row& row : rows) repeats = std::max(repeats, row.repeat + 1);
   return repeats;
 }
 
-std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats which) {
+std::vector<Setting> pooled(const std::vector<Row>& rows, const std::string& metric,
+                            Repeats which) {
   const Metric& measured = find_metric(metric, "metrics");
   const int64_t all = repeats_of(rows);
   std::vector<Setting> settings;
   std::vector<std::vector<Estimate>> repeats;
   std::map<std::tuple<std::string, std::string, std::map<std::string, std::string>>, size_t> places;
-  for (const Json& row : rows) {
-    if (!counts_among(which, row["repeat"].get<int64_t>(), all)) continue;
-    const Setting own{row["model"],
-                      row["sampler"],
-                      row["settings"].get<std::map<std::string, std::string>>(),
-                      {}};
+  const Row nothing;
+  for (const Row& row : rows) {
+    if (!counts_among(which, row.repeat, all)) continue;
+    const Setting own = setting_of(row);
     const auto [place, is_new] =
         places.try_emplace({own.model, own.sampler, own.settings}, settings.size());
     if (is_new) {
@@ -117,14 +164,12 @@ std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats
       settings.back().rhat = -std::numeric_limits<double>::infinity();
       repeats.emplace_back();
     }
-    const bool failed = row["status"] != "done";
-    const Json nothing = Json::object();
-    const Json& metrics = failed && !measured.of_failed ? nothing : row["metrics"];
+    const Row& counted = !row.done() && !measured.of_failed ? nothing : row;
     Setting& setting = settings[place->second];
-    setting.failed += failed;
-    const double rhat = number(metrics, "rhat");
+    setting.failed += !row.done();
+    const double rhat = counted.number("rhat");
     if (!std::isnan(setting.rhat) && !(rhat <= setting.rhat)) setting.rhat = rhat;
-    repeats[place->second].push_back(estimate_in(metrics, measured));
+    repeats[place->second].push_back(estimate_in(counted, measured));
   }
   for (size_t i = 0; i < settings.size(); ++i) {
     settings[i].estimate = together(repeats[i], measured);
@@ -136,31 +181,34 @@ std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats
   return settings;
 }
 
-std::vector<std::string> model_labels(const Json& rows) {
+std::vector<std::string> model_labels(const std::vector<Row>& rows) {
   std::vector<std::string> labels;
-  for (const Json& row : rows) {
-    const std::string label = row["model"];
-    if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
+  for (const Row& row : rows) {
+    if (std::find(labels.begin(), labels.end(), row.model) == labels.end()) {
+      labels.push_back(row.model);
+    }
   }
   return labels;
 }
 
-std::string rows_csv(const Json& rows) {
+std::string rows_csv(const std::vector<Row>& rows) {
   const std::vector<std::string> settings = setting_names(rows), metrics = metric_columns();
   std::vector<std::string> head = {"model", "sampler"};
   head.insert(head.end(), settings.begin(), settings.end());
   head.insert(head.end(), {"repeat", "status", "error"});
   head.insert(head.end(), metrics.begin(), metrics.end());
   std::string csv = fmt::format("{}\n", fmt::join(head, ","));
-  for (const Json& row : rows) {
-    std::vector<std::string> fields = {field(row["model"]), field(row["sampler"])};
-    for (const std::string& name : settings)
-      fields.push_back(field(row["settings"].value(name, "")));
-    fields.push_back(std::to_string(row["repeat"].get<int64_t>()));
-    fields.push_back(row["status"]);
-    fields.push_back(field(row.value("error", "")));
+  for (const Row& row : rows) {
+    std::vector<std::string> fields = {field(row.model), field(row.sampler)};
+    for (const std::string& name : settings) {
+      const auto found = row.settings.find(name);
+      fields.push_back(found == row.settings.end() ? "" : field(found->second));
+    }
+    fields.push_back(std::to_string(row.repeat));
+    fields.push_back(row.status);
+    fields.push_back(field(row.error.value_or("")));
     for (const std::string& key : metrics) {
-      const double value = number(row.value("metrics", Json::object()), key);
+      const double value = row.number(key);
       fields.push_back(std::isfinite(value) ? fmt::format("{}", value) : "");
     }
     csv += fmt::format("{}\n", fmt::join(fields, ","));

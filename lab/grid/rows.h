@@ -1,17 +1,38 @@
-// Pools and writes the rows of results.json. There is one row per cell: {model, sampler, settings,
-// repeat, status, error, chains, metrics}. `chains` counts the chains that move independently of
-// each other. `metrics` holds numbers by the keys of lab/grid/metrics.h; KEY_se is their standard
-// error, or the bound of their bias (Metric::se_is_bias).
+// Reads, pools and writes the rows of results.json. There is one row per cell: {model, sampler,
+// settings, repeat, status[, error][, chains], metrics}.
 #pragma once
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lab/grid/metrics.h"
 
 namespace isinglass {
+
+// Holds what results.json keeps of a cell.
+struct Row {
+  std::string model, sampler;
+  nlohmann::ordered_map<std::string, std::string> settings;
+  int64_t repeat = 0;
+  std::string status;  // It is "done" or "failed".
+  std::optional<std::string> error = {};
+  std::optional<int64_t> chains = {};  // Counts the chains that move independently of each other.
+  // Holds numbers by the keys of lab/grid/metrics.h, NaN if they are undefined. KEY_se is the
+  // standard error, or the bound of the bias (Metric::se_is_bias).
+  nlohmann::ordered_map<std::string, double> metrics = {};
+
+  bool done() const { return status == "done"; }
+  double number(const std::string& key) const;  // Returns a metric, or NaN if the row lacks it.
+};
+
+// Reads a row of results.json or the file of a cell, which contains more. Throws a JSON exception
+// if it is damaged.
+Row row_of(const nlohmann::ordered_json& cell);
+std::vector<Row> rows_of(const nlohmann::ordered_json& rows);
+nlohmann::ordered_json rows_json(const std::vector<Row>& rows);
 
 // Combines the repeats of a cell.
 struct Setting {
@@ -30,6 +51,9 @@ struct Setting {
   std::string label(const std::string& without = "") const;  // Formats "pafs radius=5".
 };
 
+// Returns the setting of a row, without numbers.
+Setting setting_of(const Row& row);
+
 // Selects the repeats of a cell that count. A setting chosen on the first half is judged on the
 // second half, so that the luck that made it the best does not count. The middle one of an odd
 // number of repeats belongs to the second half.
@@ -37,15 +61,15 @@ enum class Repeats { kAll, kFirstHalf, kSecondHalf };
 
 // Returns the settings of the rows, in their order, with one metric. Leaves out settings that
 // failed in every repeat.
-std::vector<Setting> pooled(const nlohmann::ordered_json& rows, const std::string& metric,
+std::vector<Setting> pooled(const std::vector<Row>& rows, const std::string& metric,
                             Repeats which = Repeats::kAll);
 
 // Returns the number of repeats in the grid, finished or not.
-int64_t repeats_of(const nlohmann::ordered_json& rows);
+int64_t repeats_of(const std::vector<Row>& rows);
 
-std::vector<std::string> model_labels(const nlohmann::ordered_json& rows);
+std::vector<std::string> model_labels(const std::vector<Row>& rows);
 
 // Returns one line per cell with all settings and metrics as columns. Undefined numbers are empty.
-std::string rows_csv(const nlohmann::ordered_json& rows);
+std::string rows_csv(const std::vector<Row>& rows);
 
 }  // namespace isinglass

@@ -100,17 +100,8 @@ void set_stale_cells_aside(const GridSpec& spec, const Grid& grid, GridIdentity&
   set_aside(directory, stale, hooks.on_stale);
 }
 
-// Returns the part of a cell that results.json keeps.
-Json row_of(const Json& cell) {
-  Json row;
-  for (const char* key :
-       {"model", "sampler", "settings", "repeat", "status", "error", "chains", "metrics"}) {
-    if (cell.contains(key)) row[key] = cell[key];
-  }
-  return row;
-}
-
-Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torch::Device device) {
+Json results_json(const GridSpec& spec, const Grid& grid, const std::vector<Row>& rows,
+                  torch::Device device) {
   Json claims = Json::array();
   for (const Claim& claim : grid.claims) claims.push_back(judge(claim, rows));
   Json rules = Json::array();
@@ -123,8 +114,8 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
   for (const Cell& cell : grid.cells) {
     if (!cell.stands_for.empty()) smaller[cell.model] = cell.stands_for;
   }
-  const auto failed = std::count_if(rows.begin(), rows.end(),
-                                    [](const Json& row) { return row["status"] != "done"; });
+  const auto failed =
+      std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.done(); });
   return {{"grid", grid.name},
           {"title", grid.title},
           {"scale", spec.scale},
@@ -142,7 +133,7 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
           {"cells", rows.size()},
           {"failed", failed},
           {"claims", claims},
-          {"rows", rows}};
+          {"rows", rows_json(rows)}};
 }
 
 std::string title_of(const Cell& cell) {
@@ -182,8 +173,8 @@ bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
 }
 
 // Returns the rows of all cells. Throws Interrupted if some are not finished.
-Json rows_of(const Grid& grid, const fs::path& directory) {
-  Json rows = Json::array();
+std::vector<Row> finished_rows(const Grid& grid, const fs::path& directory) {
+  std::vector<Row> rows;
   for (size_t i = 0; i < grid.cells.size(); ++i) {
     const Json json = finished_cell(cell_file(directory, grid, i), grid.cells[i]);
     if (!json.is_null()) rows.push_back(row_of(json));
@@ -208,9 +199,10 @@ Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
   const bool finished = run_cells(spec, grid, directory, context, identity, hooks, given);
   const bool stopped = ranks.any(!finished);
   if (!stopped && !ranks.is_rank0()) return {};
-  const Json results = results_json(spec, grid, rows_of(grid, directory), context.device);
+  const std::vector<Row> rows = finished_rows(grid, directory);
+  const Json results = results_json(spec, grid, rows, context.device);
   write_file(directory / "results.json", text_of(results, 1) + "\n");
-  write_file(directory / "results.csv", rows_csv(results["rows"]));
+  write_file(directory / "results.csv", rows_csv(rows));
   return results;
 }
 

@@ -26,8 +26,8 @@ bool better(const Metric& metric, double a, double b) {
 }
 
 // Returns the settings of one model with one metric, if it is defined.
-std::vector<Setting> of_model(const Json& rows, const std::string& metric, const std::string& model,
-                              Repeats which = Repeats::kAll) {
+std::vector<Setting> of_model(const std::vector<Row>& rows, const std::string& metric,
+                              const std::string& model, Repeats which = Repeats::kAll) {
   std::vector<Setting> own;
   for (const Setting& setting : pooled(rows, metric, which)) {
     if (setting.model == model && std::isfinite(setting.estimate.value)) own.push_back(setting);
@@ -65,7 +65,8 @@ std::vector<Setting> best_of_samplers(const std::vector<Setting>& settings, cons
 // best on the first half of the repeats, and on the second half, of at least three repeats, its 95
 // % interval against each other setting excludes 0. Returns an empty label if there is no such
 // setting or if not all settings have converged.
-std::string clear_winner(const Json& rows, const Metric& metric, const std::string& model) {
+std::string clear_winner(const std::vector<Row>& rows, const Metric& metric,
+                         const std::string& model) {
   const std::vector<Setting> all = of_model(rows, metric.key, model);
   if (all.size() < 2) return "";
   for (const Setting& setting : all) {
@@ -90,7 +91,7 @@ std::string clear_winner(const Json& rows, const Metric& metric, const std::stri
   return label;
 }
 
-Json numbers_table(const Json& rows, const std::string& model) {
+Json numbers_table(const std::vector<Row>& rows, const std::string& model) {
   std::vector<Column> columns = {{"sampler", true}};
   std::map<std::string, Json> lines;
   std::vector<std::string> order;
@@ -200,8 +201,8 @@ std::vector<std::string> charted_metrics(const Json& results) {
   return keys;
 }
 
-void add_model(Page& page, const Json& results, const std::string& model, const Cells& cells) {
-  const Json& rows = results["rows"];
+void add_model(Page& page, const Json& results, const std::vector<Row>& rows,
+               const std::string& model, const Cells& cells) {
   Json list = Json::array();
   std::vector<Setting> best;
   for (const std::string& key : charted_metrics(results)) {
@@ -224,12 +225,11 @@ void add_model(Page& page, const Json& results, const std::string& model, const 
   page.add(model, "", pieces);
 }
 
-void add_failures(Page& page, const Json& rows) {
+void add_failures(Page& page, const std::vector<Row>& rows) {
   Json failed = Json::array();
-  for (const Json& row : rows) {
-    if (row["status"] == "done") continue;
-    const Setting setting{row["model"], row["sampler"], row["settings"], {}};
-    failed.push_back({setting.model, setting.label(), row["repeat"], row["error"]});
+  for (const Row& row : rows) {
+    if (row.done()) continue;
+    failed.push_back({row.model, setting_of(row).label(), row.repeat, row.error.value_or("")});
   }
   if (failed.empty()) return;
   page.add(
@@ -302,14 +302,15 @@ void add_published(Page& page, const Json& results) {
 
 void add_grid(Page& page, const fs::path& directory) {
   const Json results = read_json(directory / "results.json");
+  const std::vector<Row> rows = rows_of(results["rows"]);
   const std::vector<Json> finished = finished_cells(directory);
   const Cells cells = first_cells(finished);
   page.title = results.value("title", "A grid");
   page.subtitle = fmt::format("isinglass ablate, grid {}", results.value("grid", "?"));
   double seconds = 0;
-  for (const Json& row : results["rows"]) {
-    const Json& taken = row["metrics"].value("seconds", Json());
-    if (taken.is_number()) seconds += taken.get<double>();
+  for (const Row& row : rows) {
+    const double taken = row.number("seconds");
+    if (std::isfinite(taken)) seconds += taken;
   }
   Json shown = {{"scale", scale_text(results)}};
   if (const std::string text = smaller_text(results); !text.empty()) {
@@ -339,12 +340,12 @@ void add_grid(Page& page, const fs::path& directory) {
                     {"version", results["version"]}});
   page.add("", "", {facts(std::move(shown))});
   add_published(page, results);
-  add_claims(page, results);
-  for (const std::string& model : model_labels(results["rows"])) {
-    add_model(page, results, model, cells);
+  add_claims(page, results["claims"], rows);
+  for (const std::string& model : model_labels(rows)) {
+    add_model(page, results, rows, model, cells);
   }
   add_open_evaluations(page, finished);
-  add_failures(page, results["rows"]);
+  add_failures(page, rows);
 }
 
 }  // namespace

@@ -73,9 +73,9 @@ constexpr const char* kRule =
 
 }  // namespace
 
-void add_claims(Page& page, const Json& results) {
-  if (results["claims"].empty()) return;
-  page.add("Claims", kRule, {claims_table(judge_again(results["claims"], results["rows"]))});
+void add_claims(Page& page, const Json& claims, const std::vector<Row>& rows) {
+  if (claims.empty()) return;
+  page.add("Claims", kRule, {claims_table(judge_again(claims, rows))});
 }
 
 }  // namespace isinglass::report

@@ -59,10 +59,11 @@ void judge_grid(const fs::path& directory) {
   try {
     report::Json results = report::read_json(file);
     report::Json judged = report::Json::array();
-    if (const auto edited = edited_claims(directory, results)) {
-      for (const Claim& claim : *edited) judged.push_back(judge(claim, results["rows"]));
+    const std::vector<Row> rows = rows_of(results["rows"]);
+    if (const auto edited = edited_claims(directory, results, rows)) {
+      for (const Claim& claim : *edited) judged.push_back(judge(claim, rows));
     } else {
-      judged = judge_again(results["claims"], results["rows"]);
+      judged = judge_again(results["claims"], rows);
     }
     if (text_of(judged) == text_of(results["claims"])) return;
     results["claims"] = judged;

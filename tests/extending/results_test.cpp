@@ -78,7 +78,7 @@ TEST(Exceeds, NeedsMoreThanTheMargin) {
                         {"metrics", metrics}});
       }
     }
-    const Json json = judge({"", "exceeds", "hops", "", {"a"}, {"b"}, {}}, rows);
+    const Json json = judge({"", "exceeds", "hops", "", {"a"}, {"b"}, {}}, rows_of(rows));
     EXPECT_EQ(rule_text(json), "exceeds: better by more than 10 %");
     return json["verdict"].get<std::string>();
   };

@@ -128,7 +128,8 @@ void check_claims(const std::vector<Claim>& claims, const Settings& settings,
 }
 
 std::optional<std::vector<Claim>> edited_claims(const fs::path& directory,
-                                                const nlohmann::ordered_json& results) {
+                                                const nlohmann::ordered_json& results,
+                                                const std::vector<Row>& rows) {
   const fs::path file = configured_text(directory / "config.toml", "grid").value_or("");
   if (!fs::is_regular_file(file)) return std::nullopt;
   const std::string name = file.string();
@@ -139,17 +140,11 @@ std::optional<std::vector<Claim>> edited_claims(const fs::path& directory,
       std::replace(claim.models.begin(), claim.models.end(), stands_for.get<std::string>(), model);
     }
   }
-  const nlohmann::ordered_json& rows = results["rows"];
   Settings settings;
-  for (const auto& row : rows) {
-    settings.push_back({row["model"],
-                        row["sampler"],
-                        row["settings"].get<std::map<std::string, std::string>>(),
-                        {}});
-  }
+  for (const Row& row : rows) settings.push_back(setting_of(row));
   check_claims(claims, settings, name, [&](const std::string& metric) {
-    return std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
-      return row["metrics"].contains(metric) || row["status"] != "done";
+    return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.metrics.count(metric) > 0 || !row.done();
     });
   });
   return claims;

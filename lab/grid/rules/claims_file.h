@@ -31,6 +31,7 @@ void check_claims(const std::vector<Claim>& claims, const std::vector<Setting>& 
 // since the run. Returns nothing if the directory's grid is not a file or the file no longer
 // exists. Throws Error for claims that the rows cannot answer.
 std::optional<std::vector<Claim>> edited_claims(const std::filesystem::path& directory,
-                                                const nlohmann::ordered_json& results);
+                                                const nlohmann::ordered_json& results,
+                                                const std::vector<Row>& rows);
 
 }  // namespace isinglass

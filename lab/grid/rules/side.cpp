@@ -91,7 +91,7 @@ Settings ratios_to_best(const Settings& first, const Settings& second, const std
 
 }  // namespace
 
-PooledRows pooled_rows(const nlohmann::ordered_json& rows, const std::string& metric) {
+PooledRows pooled_rows(const std::vector<Row>& rows, const std::string& metric) {
   return {pooled(rows, metric), pooled(rows, metric, Repeats::kFirstHalf),
           pooled(rows, metric, Repeats::kSecondHalf)};
 }

@@ -2,7 +2,6 @@
 // of them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +19,7 @@ inline constexpr int64_t kLeastJudged = 3;
 struct PooledRows {
   std::vector<Setting> all, choosing, judging;
 };
-PooledRows pooled_rows(const nlohmann::ordered_json& rows, const std::string& metric);
+PooledRows pooled_rows(const std::vector<Row>& rows, const std::string& metric);
 
 class Side {
  public:

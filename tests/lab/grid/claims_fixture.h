@@ -47,7 +47,7 @@ inline Json judged(const std::string& rule, const Json& rows,
                    const std::vector<std::string>& than = {"b"},
                    const std::string& metric = "ess_per_step") {
   const std::string axis = rule == "degrades-less" ? "radius" : "";
-  return judge({"", rule, metric, axis, who, than, {}}, rows);
+  return judge({"", rule, metric, axis, who, than, {}}, rows_of(rows));
 }
 
 inline std::string verdict(const std::string& rule, const Json& rows,

@@ -62,9 +62,9 @@ TEST(Claims, MatchesIsNeverSatisfiedByNoise) {
   EXPECT_EQ(verdict("matches", rows(2.75, 3, 0.05)), "undecided");     // − 0.39 … − 0.11
   EXPECT_EQ(verdict("matches", rows(2.5, 3, 0.05)), "not supported");  // − 0.36 at best
   Claim strict{"", "matches", "ess_per_step", "", {"a"}, {"b"}, {}, /*margin=*/0.01};
-  EXPECT_EQ(judge(strict, rows(3, 3, 0.05))["verdict"], "undecided");
+  EXPECT_EQ(judge(strict, rows_of(rows(3, 3, 0.05)))["verdict"], "undecided");
   strict.margin = 0.5;
-  EXPECT_EQ(judge(strict, rows(2.5, 3, 0.05))["verdict"], "supported");
+  EXPECT_EQ(judge(strict, rows_of(rows(2.5, 3, 0.05)))["verdict"], "supported");
 }
 
 // The best of many equal settings is the luckiest; on the other half of the repeats it is not the
@@ -336,19 +336,19 @@ TEST(Claims, AreJudgedAgainFromTheirOwnText) {
   const Json rows = often({row("m", "a", 1, 3, 0.1), row("m", "b", 1, 2, 0.1),
                            row("n", "a", 1, 1, 0.1), row("n", "b", 1, 2, 0.1)});
   const Claim claim{"words", "beats", "ess_per_step", "", {"a"}, {"b"}, {"m"}, 0.3};
-  const Json verdicts = {judge(claim, rows)};
+  const Json verdicts = {judge(claim, rows_of(rows))};
   EXPECT_EQ(verdicts[0]["verdict"], "supported");
-  EXPECT_EQ(judge_again(verdicts, rows), verdicts);
+  EXPECT_EQ(judge_again(verdicts, rows_of(rows)), verdicts);
   Json stale = verdicts;
   stale[0]["verdict"] = "not supported";
-  EXPECT_EQ(judge_again(stale, rows), verdicts);
+  EXPECT_EQ(judge_again(stale, rows_of(rows)), verdicts);
 }
 
 TEST(GridRows, RepeatsArePooledWithTheLargerError) {
   const Json rows = {row("m", "a", 1, 1, 0.3, 0), row("m", "a", 1, 3, 0.4, 1),
                      row("m", "b", 1, 2, 0.3, 0, 1.2), row("m", "b", 1, 2, 0.4, 1),
                      row("m", "c", 1, 2, 0.3, 0)};
-  const std::vector<Setting> settings = pooled(rows, "ess_per_step");
+  const std::vector<Setting> settings = pooled(rows_of(rows), "ess_per_step");
   ASSERT_EQ(settings.size(), 3u);
   EXPECT_DOUBLE_EQ(settings[0].estimate.value, 2);
   EXPECT_DOUBLE_EQ(settings[0].estimate.error, 1);  // spread √2 / √2: four times the chains' error
@@ -359,14 +359,14 @@ TEST(GridRows, RepeatsArePooledWithTheLargerError) {
   EXPECT_DOUBLE_EQ(settings[2].estimate.error, 0.3);
   EXPECT_DOUBLE_EQ(settings[2].estimate.freedom, 0);  // one repeat says nothing of another
   EXPECT_TRUE(std::isnan(half_width(settings[2].estimate)));
-  EXPECT_EQ(pooled(rows, "ess_per_step", Repeats::kFirstHalf)[0].estimate.value, 1);
-  EXPECT_EQ(pooled(rows, "ess_per_step", Repeats::kSecondHalf)[0].estimate.value, 3);
+  EXPECT_EQ(pooled(rows_of(rows), "ess_per_step", Repeats::kFirstHalf)[0].estimate.value, 1);
+  EXPECT_EQ(pooled(rows_of(rows), "ess_per_step", Repeats::kSecondHalf)[0].estimate.value, 3);
 }
 
 TEST(GridRows, CsvQuotesWhatNeedsIt) {
   Json rows = {row("a, \"b\"", "a", 1, 1, 0.5)};
   rows[0]["metrics"]["ess_per_step_se"] = nullptr;
-  const std::string csv = rows_csv(rows);
+  const std::string csv = rows_csv(rows_of(rows));
   EXPECT_NE(csv.find("\n\"a, \"\"b\"\"\",a,1,0,done,,1,,"), std::string::npos) << csv;
 }
 

@@ -107,7 +107,7 @@ class EditedClaims : public testing::Test {
     const Json rows = often({row("m", "a", 1, 1.2, 0.01), row("m", "b", 1, 1, 0.01)});
     const Claim claim{"words", "matches", "ess_per_step", "", {"b"}, {"a"}, {}, 0.1};
     write_file(scratch / "run/results.json",
-               Json{{"claims", {judge(claim, rows)}}, {"rows", rows}}.dump());
+               Json{{"claims", {judge(claim, rows_of(rows))}}, {"rows", rows}}.dump());
     write_file(scratch / "run/config.toml",
                fmt::format("# isinglass ablate\ngrid = '{}'\n", (scratch / "grid.toml").string()));
   }

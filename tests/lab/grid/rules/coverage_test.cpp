@@ -97,7 +97,7 @@ double wrong(const Simulated& how, double margin) {
   const Claim claim{"", "beats", "ess_per_step", "", {"a"}, {"b"}, {}, margin};
   int count = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const Json models = judge(claim, grids.next())["models"];
+    const Json models = judge(claim, rows_of(grids.next()))["models"];
     count += std::any_of(models.begin(), models.end(), [&](const Json& model) {
       const std::string verdict = model["verdict"];
       if (verdict == "supported") return how.lead <= 0;
