@@ -8,7 +8,6 @@
 
 #include "lab/grid/metrics.h"
 #include "lab/grid/rows.h"
-#include "lab/grid/rules/interval.h"
 #include "lab/grid/rules/rule.h"
 #include "lab/grid/rules/side.h"
 

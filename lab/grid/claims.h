@@ -16,14 +16,14 @@
 // that the luck that made it the best does not count. A verdict needs three judging repeats on each
 // side; a side with several settings therefore needs five.
 //
-// Let d be the difference, positive if `who` is better, and [l, h] its interval (rules/interval.h);
+// Let d be the difference, positive if `who` is better, and [l, h] its interval (rows.h);
 // let m = margin·|value of `than`|, or 0 for metrics without a zero. A rule (rules/rule.h) decides
-// from l, h and m; the rules of the presets are in rules/intervals.cpp. The level of the interval
+// from l, h and m; the rules of the presets are in rules/rule.cpp. The level of the interval
 // is 95 % for a single model. With n models each interval starts at an error of 5 % / n, and Holm's
 // rule passes the error of decided models on to the undecided ones, so that the probability of any
 // wrong verdict in a claim is at most 5 %.
 //
-// A side cannot lose if its best setting is at an end of its sweep (rules/sweep.h), as a value
+// A side cannot lose if its best setting is at an end of its sweep (rules/side.h), as a value
 // beyond the end might win, unless the option goes no further. It may win there. For rules of
 // shares of the best value it is the other way round, as a better best value makes the share
 // smaller.

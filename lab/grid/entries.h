@@ -1,5 +1,5 @@
 // Reads the entries of a grid's TOML: values of keys by type, and options of sampling, training and
-// evaluation, whose lists are swept. Every Error begins with `where`, the entry.
+// evaluation, whose lists are swept. Changes these options by the scale. Every Error begins with `where`, the entry.
 #pragma once
 
 #include <toml++/toml.h>
@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/error.h"
 #include "lab/spec/option.h"
+#include "lab/spec/spec.h"
 
 namespace isinglass {
 
@@ -83,5 +85,21 @@ std::vector<OptionValues> combinations(const toml::table& table, const EntryOpti
                                        const std::string& where,
                                        const std::filesystem::path& folder,
                                        const std::vector<std::string>& others = {});
+
+// Inserts the values of `more`, which replace existing ones of the same name.
+void override_values(OptionValues& values, const OptionValues& more);
+
+// Returns the text of a value, or `otherwise` if there is none.
+std::string text_or(const OptionValues& values, const std::string& name,
+                    const std::string& otherwise);
+
+// Reduces numbers of chains, steps, calls and iterations by the square root of the scale, but not
+// below a minimum that they were above. Chains stay whole groups.
+void scale_down(OptionValues& values, double scale, const std::vector<std::string>& fixed = {},
+                int64_t group = 1);
+
+// Replaces `calls` by `steps`, dividing by the sampler's leapfrog steps per step. Returns the
+// calls, or 0 without any.
+int64_t divide_calls(OptionValues& values);
 
 }  // namespace isinglass

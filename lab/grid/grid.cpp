@@ -14,7 +14,6 @@
 #include "lab/grid/learning_grid.h"
 #include "lab/grid/metrics.h"
 #include "lab/grid/rules/claims_file.h"
-#include "lab/grid/settings.h"
 #include "lab/presets/presets.h"
 #include "lab/run/training.h"
 #include "lab/spec/field.h"

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "lab/grid/entries.h"
-#include "lab/grid/settings.h"
 #include "lab/run/training.h"
 #include "lab/spec/field.h"
 

@@ -1,10 +1,11 @@
-// Implements the reading, the pooling and the writing of rows.
+// Implements the reading, the pooling and the writing of rows, and their intervals.
 #include "lab/grid/rows.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -27,7 +28,7 @@ Estimate estimate_in(const Row& row, const Metric& metric) {
   return one;
 }
 
-// Returns the mean of the repeats, by the rule of rules/interval.h.
+// Returns the mean of the repeats, by the rule of rows.h.
 Estimate together(const std::vector<Estimate>& repeats, const Metric& metric) {
   const double n = static_cast<double>(repeats.size());
   // Sums differences from the first repeat, so that equal numbers have exactly their mean and no
@@ -42,6 +43,12 @@ Estimate together(const std::vector<Estimate>& repeats, const Metric& metric) {
   const double reported = metric.has_error && !metric.se_is_bias ? std::sqrt(within) / n : NAN;
   const double spread = repeats.size() > 1 ? std::sqrt(between / (n - 1) / n) : NAN;
   return {mean, std::fmax(reported, spread), n - 1, bias};
+}
+
+// Returns the half-width of an interval in standard errors, or NaN below one degree of freedom.
+double reach(double freedom, double level) {
+  if (!(freedom >= 1)) return NAN;
+  return boost::math::quantile(boost::math::students_t(freedom), (1 + level) / 2);
 }
 
 // Returns whether a repeat counts, given the total number of repeats.
@@ -179,6 +186,21 @@ std::vector<Setting> pooled(const std::vector<Row>& rows, const std::string& met
   std::erase_if(settings,
                 [&](const Setting& s) { return s.failed == s.repeats && !measured.of_failed; });
   return settings;
+}
+
+double half_width(const Estimate& estimate, double level) {
+  if (estimate.error == 0) return estimate.bias;
+  return reach(estimate.freedom, level) * estimate.error + estimate.bias;
+}
+
+Interval difference(const Estimate& first, const Estimate& second, double level) {
+  const double a = first.error * first.error, b = second.error * second.error;
+  // A number without error contributes nothing to Welch's degrees of freedom.
+  const double shares = (a > 0 ? a * a / first.freedom : 0) + (b > 0 ? b * b / second.freedom : 0);
+  const double middle = first.value - second.value, bias = first.bias + second.bias;
+  if (a + b == 0) return {middle - bias, middle + bias};
+  const double half = reach((a + b) * (a + b) / shares, level) * std::sqrt(a + b) + bias;
+  return {middle - half, middle + half};
 }
 
 std::vector<std::string> model_labels(const std::vector<Row>& rows) {

@@ -1,5 +1,13 @@
 // Reads, pools and writes the rows of results.json. There is one row per cell: {model, sampler,
 // settings, repeat, status[, error][, chains], metrics}.
+//
+// Claims and pages have the same confidence intervals of measured numbers. A number is the mean of n
+// repeats. Its error is the larger of the error that the repeats report and the error that their
+// spread shows. It always has n − 1 degrees of freedom, as the error reported by the chains of one
+// run does not cover differences between runs. A single repeat has no interval. Quantiles are those
+// of Student's t distribution, with Welch's degrees of freedom for differences. A bias, such as half
+// of a likelihood's bracket, does not shrink with the number of repeats and is added to the
+// half-width.
 #pragma once
 
 #include <map>
@@ -38,9 +46,8 @@ nlohmann::ordered_json rows_json(const std::vector<Row>& rows);
 struct Setting {
   std::string model, sampler;
   std::map<std::string, std::string> settings;
-  // Holds the mean over the repeats, with its error, degrees of freedom and bias by the rule of
-  // rules/interval.h. The error is NaN if it is unknown, as for one repeat of a metric without an
-  // error.
+  // Holds the mean over the repeats, with its error, degrees of freedom and bias by the rule
+  // above. The error is NaN if it is unknown, as for one repeat of a metric without an error.
   Estimate estimate;
   // These count all repeats, and the failed ones, which leave no defined number.
   int64_t repeats = 0, failed = 0;
@@ -63,6 +70,20 @@ enum class Repeats { kAll, kFirstHalf, kSecondHalf };
 // failed in every repeat.
 std::vector<Setting> pooled(const std::vector<Row>& rows, const std::string& metric,
                             Repeats which = Repeats::kAll);
+
+inline constexpr double kLevel = 0.95;  // A single interval has this level.
+
+// Holds the interval of a difference, which is positive if the first number is better.
+struct Interval {
+  double low, high;
+};
+
+// Returns half the width of the two-sided interval, or NaN if the error or its degrees of freedom
+// are unknown.
+double half_width(const Estimate& estimate, double level = kLevel);
+
+// Returns the interval of first − second for independent estimates.
+Interval difference(const Estimate& first, const Estimate& second, double level = kLevel);
 
 // Returns the number of repeats in the grid, finished or not.
 int64_t repeats_of(const std::vector<Row>& rows);

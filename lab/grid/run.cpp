@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "io/error.h"
@@ -13,9 +15,7 @@
 #include "io/json.h"
 #include "lab/grid/cells/cell.h"
 #include "lab/grid/cells/learning_cell.h"
-#include "lab/grid/cells/stale.h"
 #include "lab/grid/rows.h"
-#include "lab/grid/settings.h"
 #include "lab/identity.h"
 
 namespace isinglass {
@@ -71,6 +71,49 @@ std::optional<std::string> staleness(const Json& finished, const Json& identity,
 std::string revision_of(const Json& cell) {
   const Json identity = cell.value("identity", Json::object());
   return identity.is_object() ? identity.value("program", "unknown") : "unknown";
+}
+
+struct StaleCell {
+  std::vector<std::filesystem::path> paths;  // They lie in the grid's directory.
+  // These are the reason and the revision of the program that made them.
+  std::string reason, revision;
+};
+
+// Returns a folder that does not exist yet, named by the revision. The revision comes from a file,
+// so that its characters are sanitised.
+fs::path unused_folder(const fs::path& directory, std::string revision) {
+  std::replace_if(
+      revision.begin(), revision.end(),
+      [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.'; }, '_');
+  const fs::path plain = directory / ("stale-" + (revision.empty() ? "unknown" : revision));
+  fs::path folder = plain;
+  for (int number = 2; fs::exists(folder); ++number) {
+    folder = fmt::format("{}-{}", plain.string(), number);
+  }
+  return folder;
+}
+
+// Announces all stale cells, then moves them to stale-REVISION/ in the directory. If that folder
+// exists, the name is stale-REVISION-2/ and so on.
+void set_aside(const fs::path& directory, const std::vector<StaleCell>& cells,
+               const OnStale& announce) {
+  std::map<std::string, fs::path> folders;
+  std::map<std::pair<std::string, std::string>, int64_t> counts;
+  for (const StaleCell& cell : cells) {
+    const auto [folder, is_new] = folders.try_emplace(cell.revision);
+    if (is_new) folder->second = unused_folder(directory, cell.revision);
+    ++counts[{cell.reason, cell.revision}];
+  }
+  for (const auto& [of, count] : counts) {
+    if (announce) announce(count, of.first, folders.at(of.second));
+  }
+  for (const StaleCell& cell : cells) {
+    for (const fs::path& path : cell.paths) {
+      const fs::path target = folders.at(cell.revision) / fs::relative(path, directory);
+      fs::create_directories(target.parent_path());
+      fs::rename(path, target);
+    }
+  }
 }
 
 // Sets aside finished cells that belong to another program, to other data or files, or to a shorter
@@ -134,6 +177,15 @@ Json results_json(const GridSpec& spec, const Grid& grid, const std::vector<Row>
           {"failed", failed},
           {"claims", claims},
           {"rows", rows_json(rows)}};
+}
+
+// Formats "radius=5, tau=0.1".
+std::string settings_text(const std::vector<std::pair<std::string, std::string>>& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  }
+  return text;
 }
 
 std::string title_of(const Cell& cell) {

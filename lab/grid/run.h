@@ -13,11 +13,15 @@
 #include <string>
 
 #include "io/torch.h"
-#include "lab/grid/cells/stale.h"
 #include "lab/grid/grid.h"
 #include "lab/run/assemble.h"
 
 namespace isinglass {
+
+// Announces that this many cells are measured again, why, and the folder that receives the old
+// ones.
+using OnStale =
+    std::function<void(int64_t cells, const std::string& why, const std::filesystem::path& folder)>;
 
 struct GridHooks {
   // Returns the index of the next cell, from 0. Each index goes to one rank. The default takes all
@@ -32,7 +36,7 @@ struct GridHooks {
 
 // Runs the grid on its entries' models, or on given ones, and returns the contents of results.json.
 // Finished cells and trainings that belong to another program, to other data or to a shorter time
-// limit are set aside (cells/stale.h) and measured again. Throws Error if the directory has cells
+// limit are set aside and measured again; nothing is deleted. Throws Error if the directory has cells
 // of another grid, and Interrupted ("3 of 10 cells are finished") if it was stopped.
 nlohmann::ordered_json run_grid(const GridSpec& spec, const Grid& grid,
                                 const std::filesystem::path& directory, const Context& context,

@@ -10,7 +10,6 @@
 
 #include "io/error.h"
 #include "lab/grid/rows.h"
-#include "lab/grid/rules/interval.h"
 #include "lab/grid/rules/side.h"
 #include "lab/page/page.h"
 #include "lab/report/grid_claims.h"

@@ -17,7 +17,6 @@
 #include "lab/grid/cells/ground_truth.h"
 #include "lab/grid/metrics/cell_run.h"
 #include "lab/grid/rows.h"
-#include "lab/grid/settings.h"
 #include "lab/page/page.h"
 #include "lab/run/sampling.h"
 
@@ -157,6 +156,14 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
     add_picture(done, last, *grid.picture);
   }
   return done;
+}
+
+// Doubles the burn-in and the steps. Doubles the thinning if more than 20 000 draws would be kept.
+void lengthen(SampleSpec& spec) {
+  constexpr int64_t kMostDraws = 20000;
+  spec.burn_in *= 2;
+  spec.steps = 2 * spec.steps.value_or(0);
+  if (*spec.steps / spec.thin > kMostDraws) spec.thin *= 2;
 }
 
 Json failed_cell(std::string error) {

@@ -11,7 +11,7 @@
 #include "lab/grid/entries.h"
 #include "lab/grid/metrics.h"
 #include "lab/grid/rules/rule.h"
-#include "lab/grid/rules/sweep.h"
+#include "lab/grid/rules/side.h"
 #include "lab/toml.h"
 #include "models/registry.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/grid/rules/interval.h"
+#include "lab/grid/rows.h"
 
 namespace isinglass {
 

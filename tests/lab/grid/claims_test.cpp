@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "lab/grid/rows.h"
-#include "lab/grid/rules/interval.h"
 #include "tests/lab/grid/claims_fixture.h"
 
 namespace isinglass {

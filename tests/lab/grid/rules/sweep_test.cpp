@@ -1,11 +1,10 @@
 // A side whose best setting is at an end of its sweep cannot lose: it might be better beyond it.
-#include "lab/grid/rules/sweep.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
+#include "lab/grid/rules/side.h"
 #include "tests/lab/grid/claims_fixture.h"
 
 namespace isinglass {
