@@ -150,21 +150,34 @@ std::string text_or(const OptionValues& values, const std::string& name,
   return found == values.end() ? otherwise : value_text(found->second);
 }
 
-void scale_down(OptionValues& values, double scale, const std::vector<std::string>& fixed,
-                int64_t group) {
-  const std::vector<std::pair<std::string, int64_t>> least = {
-      {"chains", 10}, {"steps", 200}, {"calls", 200}, {"burn-in", 100}, {"iters", 50}};
-  for (const auto& [name, floor] : least) {
-    const auto found = values.find(name);
-    if (found == values.end() || std::find(fixed.begin(), fixed.end(), name) != fixed.end()) {
-      continue;
+void scale_options(const std::vector<ScaleRule>& rules, double scale, OptionValues& values,
+                   int64_t group) {
+  for (const ScaleRule& rule : rules) {
+    const auto found = values.find(rule.option);
+    if (found == values.end()) continue;
+    const double factor = std::pow(scale, rule.exponent);
+    if (auto* real = std::get_if<double>(&found->second)) {
+      *real *= factor;
+    } else {
+      auto& whole = std::get<int64_t>(found->second);
+      const auto given = static_cast<double>(whole);
+      const auto multiple = static_cast<double>(rule.option == "chains" ? group : 1);
+      const double scaled = std::max(multiple * std::round(given * factor / multiple), rule.least);
+      whole = std::llround(factor > 1 ? scaled : std::min(given, scaled));
     }
-    auto& number = std::get<int64_t>(found->second);
-    const auto given = static_cast<double>(number);
-    const auto multiple = static_cast<double>(name == "chains" ? group : 1);
-    const double scaled = multiple * std::round(given * std::sqrt(scale) / multiple);
-    number = std::llround(std::min(given, std::max(scaled, static_cast<double>(floor))));
   }
+}
+
+std::vector<ScaleRule> sampling_rules(const std::vector<std::string>& fixed) {
+  std::vector<ScaleRule> rules = {{"chains", 0.5, 10},
+                                  {"steps", 0.5, 200},
+                                  {"calls", 0.5, 200},
+                                  {"burn-in", 0.5, 100},
+                                  {"iters", 0.5, 50}};
+  std::erase_if(rules, [&](const ScaleRule& rule) {
+    return std::find(fixed.begin(), fixed.end(), rule.option) != fixed.end();
+  });
+  return rules;
 }
 
 int64_t divide_calls(OptionValues& values) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/error.h"
+#include "lab/grid/grid.h"
 #include "lab/spec/option.h"
 #include "lab/spec/spec.h"
 
@@ -93,10 +94,14 @@ void override_values(OptionValues& values, const OptionValues& more);
 std::string text_or(const OptionValues& values, const std::string& name,
                     const std::string& otherwise);
 
-// Reduces numbers of chains, steps, calls and iterations by the square root of the scale, but not
-// below a minimum that they were above. Chains stay whole groups.
-void scale_down(OptionValues& values, double scale, const std::vector<std::string>& fixed = {},
-                int64_t group = 1);
+// Multiplies the options that have a rule by scale^exponent. A whole number is rounded; scaling down
+// brings it neither below the rule's `least` nor above its own value. Chains stay whole groups.
+void scale_options(const std::vector<ScaleRule>& rules, double scale, OptionValues& values,
+                   int64_t group = 1);
+
+// Returns the rules of cells that sample and of their trained models: the numbers of chains, steps,
+// calls and iterations follow the square root of the scale, except for the `fixed` options.
+std::vector<ScaleRule> sampling_rules(const std::vector<std::string>& fixed = {});
 
 // Replaces `calls` by `steps`, dividing by the sampler's leapfrog steps per step. Returns the
 // calls, or 0 without any.

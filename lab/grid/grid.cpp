@@ -91,7 +91,7 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
     std::vector<OptionValues> values = combinations(train, train_options(), entry, folder);
     require(values.size() == 1, "{} contains a list, but its values must be single ones", entry);
     override_values(values.front(), data_values(spec.data));
-    scale_down(values.front(), spec.scale);
+    scale_options(sampling_rules(), spec.scale, values.front());
     all.push_back(
         told_where(entry, [&] { return resolved_objective(spec_of<TrainSpec>(values.front())); }));
   };
@@ -226,7 +226,7 @@ Cell make_cell(OptionValues values, const ModelEntryValues& model,
                   "seed = {} is not allowed in a grid, because cells get their seeds from `seed` "
                   "and the number of the repeat",
                   text_or(values, "seed", ""));
-  scale_down(values, scale, fixed, group);
+  scale_options(sampling_rules(fixed), scale, values, group);
   cell.calls = divide_calls(values);
   cell.sampling = spec_of<SampleSpec>(values);
   check_cell(cell, given);

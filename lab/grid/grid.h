@@ -62,8 +62,8 @@ struct Cell {
   std::optional<EvaluateSpec> evaluation = {};
 };
 
-// Describes how an option of training cells follows the scale: it is multiplied by scale^exponent.
-// Whole numbers are rounded and are not reduced below `least`.
+// Describes how an option follows the scale: it is multiplied by scale^exponent. Whole numbers are
+// rounded; they are not reduced below `least`, unless they are below it as given.
 struct ScaleRule {
   std::string option;
   double exponent = 0, least = 0;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "lab/grid/entries.h"
 #include "lab/run/training.h"
@@ -49,24 +48,6 @@ std::vector<ScaleRule> read_rules(const toml::table& parent, const EntryOptions&
     rules.push_back(read_rule(option, node, where));
   }
   return rules;
-}
-
-// Multiplies the options that have a rule by scale^exponent. A whole number is rounded; scaling
-// down brings it neither below the rule's `least` nor above its own value.
-void apply(const std::vector<ScaleRule>& rules, double scale, OptionValues& values) {
-  for (const ScaleRule& rule : rules) {
-    const auto found = values.find(rule.option);
-    if (found == values.end()) continue;
-    const double factor = std::pow(scale, rule.exponent);
-    if (auto* real = std::get_if<double>(&found->second)) {
-      *real *= factor;
-    } else {
-      auto& whole = std::get<int64_t>(found->second);
-      const auto given = static_cast<double>(whole);
-      const double scaled = std::max(std::round(given * factor), rule.least);
-      whole = std::llround(factor < 1 ? std::min(given, scaled) : scaled);
-    }
-  }
 }
 
 std::vector<Entry> read_models(const toml::table& grid, const std::string& name,
@@ -123,7 +104,7 @@ std::optional<OptionValues> read_evaluation(const toml::table& given, const std:
                     "{}: `{}` must not be given here, because the cell determines it", where, own);
   }
   std::vector<ScaleRule> rules = read_rules(*table, evaluate_options(), where);
-  apply(rules, scale, values);
+  scale_options(rules, scale, values);
   for (ScaleRule& rule : rules) {
     rule.option = "evaluation's " + rule.option;
     grid.rules.push_back(rule);
@@ -164,7 +145,7 @@ Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, co
                   "seed = {} is not allowed in a grid, because cells get their seeds from `seed` "
                   "and the number of the repeat",
                   text_or(values, "seed", ""));
-  apply(grid.rules, spec.scale, values);
+  scale_options(grid.rules, spec.scale, values);
   for (const auto& [option, value] : sampler.values) {
     if (option != "sampler") cell.settings.emplace_back(option, value_text(values.at(option)));
   }
