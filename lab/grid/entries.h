@@ -1,5 +1,6 @@
 // Reads the entries of a grid's TOML: values of keys by type, and options of sampling, training and
-// evaluation, whose lists are swept. Changes these options by the scale. Every Error begins with `where`, the entry.
+// evaluation, whose lists are swept. Changes these options by the scale. Every Error begins with
+// `where`, the entry.
 #pragma once
 
 #include <toml++/toml.h>
@@ -94,8 +95,9 @@ void override_values(OptionValues& values, const OptionValues& more);
 std::string text_or(const OptionValues& values, const std::string& name,
                     const std::string& otherwise);
 
-// Multiplies the options that have a rule by scale^exponent. A whole number is rounded; scaling down
-// brings it neither below the rule's `least` nor above its own value. Chains stay whole groups.
+// Multiplies the options that have a rule by scale^exponent. A whole number is rounded; scaling
+// down brings it neither below the rule's `least` nor above its own value. Chains stay whole
+// groups.
 void scale_options(const std::vector<ScaleRule>& rules, double scale, OptionValues& values,
                    int64_t group = 1);
 

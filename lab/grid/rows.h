@@ -1,12 +1,12 @@
 // Reads, pools and writes the rows of results.json. There is one row per cell: {model, sampler,
 // settings, repeat, status[, error][, chains], metrics}.
 //
-// Claims and pages have the same confidence intervals of measured numbers. A number is the mean of n
-// repeats. Its error is the larger of the error that the repeats report and the error that their
+// Claims and pages have the same confidence intervals of measured numbers. A number is the mean of
+// n repeats. Its error is the larger of the error that the repeats report and the error that their
 // spread shows. It always has n − 1 degrees of freedom, as the error reported by the chains of one
 // run does not cover differences between runs. A single repeat has no interval. Quantiles are those
-// of Student's t distribution, with Welch's degrees of freedom for differences. A bias, such as half
-// of a likelihood's bracket, does not shrink with the number of repeats and is added to the
+// of Student's t distribution, with Welch's degrees of freedom for differences. A bias, such as
+// half of a likelihood's bracket, does not shrink with the number of repeats and is added to the
 // half-width.
 #pragma once
 

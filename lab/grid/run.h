@@ -36,8 +36,8 @@ struct GridHooks {
 
 // Runs the grid on its entries' models, or on given ones, and returns the contents of results.json.
 // Finished cells and trainings that belong to another program, to other data or to a shorter time
-// limit are set aside and measured again; nothing is deleted. Throws Error if the directory has cells
-// of another grid, and Interrupted ("3 of 10 cells are finished") if it was stopped.
+// limit are set aside and measured again; nothing is deleted. Throws Error if the directory has
+// cells of another grid, and Interrupted ("3 of 10 cells are finished") if it was stopped.
 nlohmann::ordered_json run_grid(const GridSpec& spec, const Grid& grid,
                                 const std::filesystem::path& directory, const Context& context,
                                 const GridHooks& hooks = {}, const GivenModels& given = {});

@@ -1,4 +1,5 @@
-// Implements the registry of rules and the rules of the presets' claims, with [l, h] the interval and m the margin:
+// Implements the registry of rules and the rules of the presets' claims, with [l, h] the interval
+// and m the margin:
 //
 //   beats          supported if l > 0, however small l is; not supported if h < m, that is, if any
 //                  advantage is smaller than counts
