@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "engine/annealing/base_sweeps.h"
 #include "io/error.h"
 #include "io/sha256.h"
-#include "kernels/ops/metropolis.h"
 #include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
 #include "models/density/gaussian.h"
@@ -95,9 +95,8 @@ torch::Tensor draws_of_base(EnergyModel& base, const torch::Tensor& chain_ids, u
   if (const HasExactSamples* exact = exact_samples_of(base)) {
     return exact->exact_samples(chain_ids, seed);
   }
-  HasSweeps* sweeps = base.sweeps();
   require(
-      sweeps,
+      base.sweeps(),
       "annealing from the base {} needs draws from it, but it has neither exact draws nor Gibbs "
       "sweeps",
       base.title());
@@ -106,20 +105,7 @@ torch::Tensor draws_of_base(EnergyModel& base, const torch::Tensor& chain_ids, u
   torch::Tensor x =
       torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(space.dtype()));
   ops::uniform_rows(space.categories, chain_ids, key, 0, Purpose::kInitialState, x);
-  Evaluation at;
-  base.evaluate_energy(x, at);
-  const auto on_device = chain_ids.options().dtype(torch::kInt64);
-  torch::Tensor rng = torch::tensor({key, int64_t{0}}, torch::kInt64).to(chain_ids.device());
-  rng.select(0, 0).bitwise_xor_(static_cast<int64_t>(inner_key_bits(kInnerKeys - 1)));
-  const auto real = on_device.dtype(torch::kFloat64);
-  const int64_t chains = chain_ids.size(0);
-  ops::StepBuffers counts{torch::zeros({chains}, real), torch::zeros({chains}, on_device),
-                          torch::zeros({chains}, real), torch::zeros({chains}, on_device),
-                          torch::zeros({chains}, on_device)};
-  for (int64_t t = 0; t < Factorised::kBaseSweeps; ++t) {
-    sweeps->gibbs_sweeps(1, rng, chain_ids, x, at, counts);
-    ops::advance(rng);
-  }
+  sweep_base(base, chain_ids, seed ^ inner_key_bits(kInnerKeys - 1), 0, Factorised::kBaseSweeps, x);
   return x;
 }
 

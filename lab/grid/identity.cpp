@@ -121,8 +121,9 @@ void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
   add_files(options_of<TrainSpec>(), values_of(training), sources);
   const DataSpec& data = training.data;
   if (names_instance(data.name)) return;  // The program generates these data.
-  const bool images = training.objective == "pcd" || training.objective == "cd";
-  const bool classes = training.objective == "classify";
+  const std::string& objective = training.objective;
+  const bool images = objective == "pcd" || objective == "cd" || objective == "nce";
+  const bool classes = objective == "classify";
   const std::string what = fmt::format("{} of {}: {}", data.name, data_directory(data).string(),
                                        images    ? "images"
                                        : classes ? "classes"

@@ -23,6 +23,7 @@ std::string loss_title(const fs::path& directory) {
   const std::string objective =
       configured_text(directory / "config.toml", "objective").value_or("");
   if (objective == "dsm") return "Loss: denoising score matching";
+  if (objective == "nce") return "Loss: data against draws of the base, nats per state";
   return objective == "classify" ? "Loss: cross-entropy, nats per image" : "Loss";
 }
 

@@ -16,6 +16,7 @@
 #include "train/likelihood.h"
 #include "train/objectives/classify.h"
 #include "train/objectives/dsm.h"
+#include "train/objectives/nce.h"
 #include "train/objectives/pcd_objective.h"
 
 namespace isinglass {
@@ -25,8 +26,17 @@ bool contrastive(const TrainSpec& spec) {
   return spec.objective == "cd";
 }
 
+bool by_noise(const TrainSpec& spec) {
+  return spec.objective == "nce";
+}
+
+// Returns true if the objective runs chains of the model.
 bool has_chains(const TrainSpec& spec) {
   return spec.objective == "pcd" || contrastive(spec);
+}
+
+bool on_discrete_states(const TrainSpec& spec) {
+  return has_chains(spec) || by_noise(spec);
 }
 
 constexpr const char* kResidual = "residual";
@@ -76,7 +86,10 @@ void resolve_residual(TrainSpec& spec) {
 
 TrainSpec resolved_objective(TrainSpec spec) {
   refuse_inapplicable(spec);
-  if (!has_chains(spec)) {
+  if (by_noise(spec)) {
+    set_name(spec.model.name, kResidual);
+    if (!spec.given.contains("steps-per-iter")) spec.pcd.steps = NceOptions::kDefaultSweeps;
+  } else if (!has_chains(spec)) {
     set_name(spec.model.name, "mlp");
   } else if (contrastive(spec)) {
     set_name(spec.model.name, "rbm");
@@ -136,8 +149,8 @@ void Training::resolve_projection() {
 }
 
 int64_t Training::chains() const {
-  if (!has_chains(spec_)) return 0;
-  return contrastive(spec_) ? spec_.batch : spec_.pcd.buffer;
+  if (!on_discrete_states(spec_)) return 0;
+  return contrastive(spec_) || by_noise(spec_) ? spec_.batch : spec_.pcd.buffer;
 }
 
 std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
@@ -158,7 +171,7 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
                         .image_width = data_.width,
                         .channels = *spec_.shape.channels,
                         .hidden = *spec_.shape.hidden,
-                        .continuous = !has_chains(spec_),
+                        .continuous = !on_discrete_states(spec_),
                         .classes = classes};
   if (categorical) {
     require_options(find_model(name).categorical,
@@ -206,7 +219,7 @@ NewResidualOptions Training::residual_options() const {
 
 TrainOptions Training::train_options() const {
   TrainOptions train = spec_.train;
-  const auto steps = static_cast<double>(has_chains(spec_) ? spec_.pcd.steps : 1);
+  const auto steps = static_cast<double>(on_discrete_states(spec_) ? spec_.pcd.steps : 1);
   require_options(
       static_cast<double>(train.iterations) <= kLargestStep / steps,
       "`iters` is {}; at most {:.0f} is possible, because steps are numbered by 32 bits",
@@ -275,11 +288,21 @@ TrainHooks Training::hooks(TrainObserver* observer) const {
 }
 
 void Training::without_chains(TrainObserver* observer) {
-  data_ = given_.data ? *given_.data : points_of(spec_.data);
+  data_ = given_.data       ? *given_.data
+          : by_noise(spec_) ? images_of(spec_.data)
+                            : points_of(spec_.data);
   resolve_image();
+  if (by_noise(spec_)) resolve_projection();
   std::unique_ptr<Objective> objective;
   const auto seed = static_cast<uint64_t>(spec_.seed);
-  if (spec_.objective == "dsm") {
+  if (by_noise(spec_)) {
+    require_options(given_.model || spec_.model.name == kResidual,
+                    "`objective` nce trains a residual model; `model` is {}", spec_.model.name);
+    model_ = model_to_train();
+    const NceOptions nce{.batch = spec_.batch, .sweeps = spec_.pcd.steps, .seed = seed};
+    objective = std::make_unique<NceObjective>(*model_, data_, nce, spec_.train.iterations,
+                                               context_.device, *context_.ranks);
+  } else if (spec_.objective == "dsm") {
     model_ = model_to_train();
     DsmOptions dsm = spec_.dsm;
     dsm.batch = spec_.batch;

@@ -31,6 +31,7 @@ std::string trained_model(const OptionValues& values) {
   if (const std::string said = text_in(values, "model"); !said.empty()) return said;
   const std::string objective = text_in(values, "objective");
   if (objective == "cd") return "rbm";
+  if (objective == "nce") return "residual";
   return objective == "dsm" || objective == "classify" ? "mlp" : "resnet";
 }
 

@@ -108,7 +108,7 @@ struct TrainSpec {
   NewModelSpec shape = {};
   DataSpec data = {};
   SamplerSpec sampler = {};
-  std::string objective = "pcd";  // Takes pcd, cd, dsm or classify.
+  std::string objective = "pcd";  // Takes pcd, cd, nce, dsm or classify.
   bool base = true;
   std::optional<double> base_smooth = {};  // Applies to categorical images.
   std::optional<double> l1 = {};           // Applies to an ising.

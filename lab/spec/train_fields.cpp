@@ -1,19 +1,24 @@
 // Defines the options of training: model, objective, chains, optimiser and checkpoints.
+#include <fmt/format.h>
+
 #include "lab/spec/tables.h"
 #include "models/combined/residual.h"
 #include "train/likelihood.h"
 #include "train/objectives/dsm.h"
+#include "train/objectives/nce.h"
 #include "train/trainer.h"
 
 namespace isinglass {
 namespace {
 
-Option number(const char* name, const char* unit, const char* help, double minimum) {
-  return {.name = name, .unit = unit, .help = help, .minimum = minimum};
+Option number(const char* name, const char* unit, std::string help, double minimum) {
+  return {.name = name, .unit = unit, .help = std::move(help), .minimum = minimum};
 }
 
-// These options apply to the objectives with chains, with persistent chains, and without chains.
-const std::vector<std::string> kChains = {"pcd", "cd"}, kPersistent = {"pcd"}, kScores = {"dsm"};
+// These options apply to the objectives with chains of the model, with persistent ones, without
+// chains, and to all that learn from discrete states.
+const std::vector<std::string> kChains = {"pcd", "cd"}, kPersistent = {"pcd"}, kScores = {"dsm"},
+                               kDiscrete = {"pcd", "cd", "nce"};
 
 Fields<TrainSpec> only(const std::vector<std::string>& objectives, Fields<TrainSpec> all) {
   for (Field<TrainSpec>& one : all) one.option.objectives = objectives;
@@ -85,6 +90,11 @@ Fields<TrainSpec> objective_fields() {
   Option l1 =
       number("l1", "X", "weight of the penalty on the absolute couplings of an ising (L1)", 0);
   l1.initial = PcdOptions().l1;
+  const Option steps = number("steps-per-iter", "N",
+                              fmt::format("sampler steps per iteration; for nce: Gibbs sweeps of "
+                                          "the base, {} by default",
+                                          NceOptions::kDefaultSweeps),
+                              1);
   Option iterations = number("iters", "N", "number of iterations", 1);
   Option checkpoints = number("checkpoint-every", "N", "iterations between checkpoints", 1);
   Option evaluations = number("evaluate-every", "N",
@@ -112,13 +122,14 @@ Fields<TrainSpec> objective_fields() {
              .unit = "NAME",
              .help = "pcd: persistent contrastive divergence on binary or categorical images; cd: "
                      "contrastive divergence, whose chains start at the batch and make Gibbs "
-                     "sweeps of an rbm unless model or sampler are given; dsm: denoising score "
-                     "matching of continuous states on points [N, D] or grey levels from 0 to 1; "
+                     "sweeps of an rbm unless model or sampler are given; nce: noise-contrastive "
+                     "estimation of the network of a residual model, which learns to tell images "
+                     "from draws of its base; dsm: denoising score matching of continuous states "
+                     "on points [N, D] or grey levels from 0 to 1; "
                      "classify: cross-entropy of the data set's classes on grey levels",
-             .choices = {"pcd", "cd", "dsm", "classify"}}),
+             .choices = {"pcd", "cd", "nce", "dsm", "classify"}}),
       only(kScores, field_in(&TrainSpec::dsm, field(&DsmOptions::noise, noise))),
-      only(kChains, of_pcd(&PcdOptions::steps,
-                           number("steps-per-iter", "N", "sampler steps per iteration", 1))),
+      only(kDiscrete, of_pcd(&PcdOptions::steps, steps)),
       only(kPersistent,
            of_pcd(&PcdOptions::buffer, number("buffer", "N", "number of persistent chains", 1))),
       field(&TrainSpec::batch,
@@ -207,9 +218,8 @@ Fields<TrainSpec> train_table() {
       field(&ModelSpec::name,
             {.name = "model",
              .unit = "NAME",
-             .help =
-                 "resnet, mlp, rbm, ising or residual; the default is rbm for cd, and mlp for dsm "
-                 "and classify",
+             .help = "resnet, mlp, rbm, ising or residual; the default is rbm for cd, residual for "
+                     "nce, and mlp for dsm and classify",
              .initial = "resnet"}),
       field(&ModelSpec::weights,
             {.name = "weights",
@@ -240,8 +250,8 @@ Fields<TrainSpec> train_table() {
        .help = "number of channels into which a new resnet embeds the values of categorical images",
        .initial = NewModelOptions().proj,
        .minimum = 1})};
-  append(all, Topic::kModel, only(kChains, fields_in(&TrainSpec::shape, proj)));
-  append(all, Topic::kModel, only(kChains, fields_in(&TrainSpec::shape, residual_fields())));
+  append(all, Topic::kModel, only(kDiscrete, fields_in(&TrainSpec::shape, proj)));
+  append(all, Topic::kModel, only(kDiscrete, fields_in(&TrainSpec::shape, residual_fields())));
   append(all, Topic::kModel, fields_in(&TrainSpec::shape, edges));
   append(all, Topic::kSampler,
          only(kChains, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler))));

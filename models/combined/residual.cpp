@@ -127,10 +127,14 @@ torch::Tensor ResidualModel::base_energy(const torch::Tensor& x) {
   return base_->energy(x).to(torch::kFloat64);
 }
 
-torch::Tensor ResidualModel::energy(const torch::Tensor& x) {
+torch::Tensor ResidualModel::correction(const torch::Tensor& x) {
   const torch::Tensor f = network_->energy(x).to(torch::kFloat64);
   const double c = bound();
-  return base_energy(x) + (c > 0 ? c * torch::tanh(f / c) : f);
+  return c > 0 ? c * torch::tanh(f / c) : f;
+}
+
+torch::Tensor ResidualModel::energy(const torch::Tensor& x) {
+  return base_energy(x) + correction(x);
 }
 
 Evaluation ResidualModel::base_in(const Evaluation& known) const {

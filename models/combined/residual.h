@@ -62,6 +62,8 @@ class ResidualModel : public EnergyModel, public HasBase {
   }
   bool supports_bfloat16() const override { return network_->supports_bfloat16(); }
   torch::Tensor energy(const torch::Tensor& x) override;
+  // Returns g, float64 [B], which is differentiable in the parameters of the network.
+  torch::Tensor correction(const torch::Tensor& x);
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
   void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x, const torch::Tensor& y,
