@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDirectory& out) {
   const BracketVerdict& verdict = evaluation.verdict();
-  std::string text = evaluation.estimate().text();
+  std::string text = evaluation.text();
   if (!evaluation.outcome().empty()) text += fmt::format("  {}\n", evaluation.outcome());
   for (const SplitLikelihood& split : evaluation.splits()) {
     text += fmt::format(

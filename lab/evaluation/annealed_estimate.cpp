@@ -109,34 +109,37 @@ BracketVerdict AnnealedEstimate::verdict(double largest_bracket) const {
   return verdict_on(result_.diagnostics(), largest_bracket);
 }
 
-std::string AnnealedEstimate::text() const {
+std::string AnnealedEstimate::text(double start_error) const {
   const int64_t chains = result_.log_weights.numel();
   std::string text =
       fmt::format("log Z {} (ESS of the weights {:.1f} of {})\n",
-                  estimate_text(result_.log_z, result_.log_z_se), result_.weight_ess, chains);
+                  estimate_text(result_.log_z, std::hypot(result_.log_z_se, start_error)),
+                  result_.weight_ess, chains);
   if (!result_.reverse) return text;
   const ReverseResult& reverse = *result_.reverse;
-  return text +
-         fmt::format("  in reverse {} (ESS {:.1f} of {}), both ways {}\n",
-                     estimate_text(reverse.log_z_upper, reverse.log_z_upper_se), reverse.weight_ess,
-                     chains,
-                     estimate_text(reverse.log_z_bidirectional, reverse.log_z_bidirectional_se));
+  return text + fmt::format("  in reverse {} (ESS {:.1f} of {}), both ways {}\n",
+                            estimate_text(reverse.log_z_upper,
+                                          std::hypot(reverse.log_z_upper_se, start_error)),
+                            reverse.weight_ess, chains,
+                            estimate_text(reverse.log_z_bidirectional,
+                                          std::hypot(reverse.log_z_bidirectional_se, start_error)));
 }
 
-Json AnnealedEstimate::json() const {
+Json AnnealedEstimate::json(double start_error) const {
   Json json = {{"schedule", schedule_},
                {"path", path_},
                {"log_z", result_.log_z},
-               {"log_z_se", result_.log_z_se},
+               {"log_z_se", std::hypot(result_.log_z_se, start_error)},
                {"weight_ess", result_.weight_ess}};
   if (!result_.reverse) return json;
   const ReverseResult& reverse = *result_.reverse;
-  json.update(Json{{"log_z_upper", reverse.log_z_upper},
-                   {"log_z_upper_se", reverse.log_z_upper_se},
-                   {"weight_ess_reverse", reverse.weight_ess},
-                   {"log_z_bidirectional", reverse.log_z_bidirectional},
-                   {"log_z_bidirectional_se", reverse.log_z_bidirectional_se},
-                   {"reverse_start", reverse_start_json(reverse_from_, reverse)}});
+  json.update(
+      Json{{"log_z_upper", reverse.log_z_upper},
+           {"log_z_upper_se", std::hypot(reverse.log_z_upper_se, start_error)},
+           {"weight_ess_reverse", reverse.weight_ess},
+           {"log_z_bidirectional", reverse.log_z_bidirectional},
+           {"log_z_bidirectional_se", std::hypot(reverse.log_z_bidirectional_se, start_error)},
+           {"reverse_start", reverse_start_json(reverse_from_, reverse)}});
   if (tempered_) json["reverse_start"].update(tempered_->json());
   return json;
 }

@@ -28,8 +28,8 @@ class AnnealedEstimate : public LogZEstimate {
   LogZBounds log_z() const override { return result_.bounds(); }
   BracketVerdict verdict(double largest_bracket) const override;
   std::vector<CurvePoint> curve() const override { return result_.curve; }
-  std::string text() const override;
-  nlohmann::ordered_json json() const override;
+  std::string text(double start_error) const override;
+  nlohmann::ordered_json json(double start_error) const override;
   double acceptance() const override { return result_.acceptance; }
   int64_t energy_evaluations() const override;
   PtDict chains() const override;

@@ -15,6 +15,7 @@
 #include "io/pt/pt_file.h"
 #include "io/settings.h"
 #include "kernels/random/counters.h"
+#include "kernels/random/streams.h"
 #include "lab/evaluation/annealed_estimate.h"
 #include "lab/evaluation/reverse_start.h"
 #include "lab/evaluation/tempered_estimate.h"
@@ -36,6 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNoData = "none";
+constexpr double kLeastBaseEss = 100;  // of weights of base draws alone, to report log Z by them
 constexpr const char* kTemperingMethod = "tempering";
 constexpr auto kCheckpointInterval = std::chrono::minutes(1);
 
@@ -307,10 +309,22 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
       return false;
     }
     verdict_ = estimate_->verdict(spec_.bracket);
+    rounds_closed_ = verdict_.closed;
+    if (const std::string reason = open_base(); !reason.empty()) {
+      verdict_.closed = false;
+      verdict_.reason += (verdict_.reason.empty() ? "" : "; ") + reason;
+    }
     const std::vector<CurvePoint> curve = estimate_->curve();
     curve_.insert(curve_.end(), curve.begin(), curve.end());
     if (!another_round()) break;
     next_round();
+  }
+  if (on_base() && start_->model().sweeps()) {
+    const uint64_t key = stream_key(static_cast<uint64_t>(spec_.seed), RandomStream::kValidation);
+    auto& model = dynamic_cast<ResidualModel&>(*model_);
+    const BaseWeights weights =
+        BaseDraws(model.base_model(), key, context_.device, ranks()).weigh(model);
+    if (weights.ess >= kLeastBaseEss) by_weights_ = weights;
   }
   for (const SplitEnergy& split : energies)
     splits_.push_back(split.at(estimate_->log_z(), verdict_));
@@ -329,7 +343,7 @@ bool LikelihoodEvaluation::another_round() const {
   const double now = seconds();
   const bool fits =
       may_double(round_ + 1) && now + 2 * (now - round_started_) <= spec_.until_closed;
-  return spec_.until_closed > 0 && !verdict_.closed && ranks().any(ranks().is_rank0() && fits);
+  return spec_.until_closed > 0 && !rounds_closed_ && ranks().any(ranks().is_rank0() && fits);
 }
 
 torch::Tensor LikelihoodEvaluation::energies_of(const torch::Tensor& x) const {
@@ -340,11 +354,46 @@ std::string LikelihoodEvaluation::outcome() const {
   if (spec_.until_closed <= 0) return "";
   const char* unit = tempers() ? "scans" : "temperatures";
   if (verdict_.closed) return fmt::format("the verdict is closed at {} {}", steps(), unit);
+  if (rounds_closed_) {
+    return fmt::format("the estimate is closed at {} {}, but log Z of the base is open", steps(),
+                       unit);
+  }
   return fmt::format("the verdict is still open at {} {}, and twice as many do not fit into {:g} s",
                      steps(), unit, spec_.until_closed);
 }
 
+const ResidualModel* LikelihoodEvaluation::on_base() const {
+  return start_->independent() ? nullptr : dynamic_cast<const ResidualModel*>(model_.get());
+}
+
+double LikelihoodEvaluation::start_error() const {
+  return on_base() ? on_base()->base_log_z()->standard_error : 0;
+}
+
+std::string LikelihoodEvaluation::open_base() const {
+  const double error = start_error();
+  if (std::isnan(error)) return "the standard error of the base's log Z is not known";
+  if (error <= spec_.bracket / 2) return "";
+  return fmt::format("standard error {:.2g} nats of the base's log Z", error);
+}
+
+std::string LikelihoodEvaluation::text() const {
+  std::string text = estimate_->text(start_error());
+  if (!on_base()) return text;
+  const KnownLogZ base = *on_base()->base_log_z();
+  text += fmt::format("  log Z of the base {}\n", estimate_text(base.value, base.standard_error));
+  if (!by_weights_) return text;
+  return text + fmt::format("  log Z by weights of {} draws of the base {} (ESS {:.1f})\n",
+                            by_weights_->draws,
+                            estimate_text(base.value + by_weights_->log_ratio,
+                                          std::hypot(by_weights_->standard_error, start_error())),
+                            by_weights_->ess);
+}
+
 std::string LikelihoodEvaluation::warning() const {
+  if (const std::string reason = open_base(); !reason.empty()) {
+    return fmt::format("the verdict will be open: {}", reason);
+  }
   if (!tempers() || spec_.chains >= kLeastEnsembles) return "";
   return fmt::format(
       "with {} ensembles log Z has no standard error, so that the verdict will be open; `chains` "
@@ -379,7 +428,17 @@ Json LikelihoodEvaluation::json() const {
   if (const auto radius = sampler_number(spec_.sampler, "radius")) json["radius"] = *radius;
   if (data_) json["dataset"] = spec_.data.name;
   json.update(Json{{"chains", spec_.chains}, {"steps", steps()}});
-  json.update(estimate_->json());
+  json.update(estimate_->json(start_error()));
+  if (on_base()) {
+    const KnownLogZ base = *on_base()->base_log_z();
+    json.update(Json{{"log_z_base", base.value}, {"log_z_base_se", base.standard_error}});
+    if (by_weights_) {
+      json.update(Json{{"log_z_by_base_weights", base.value + by_weights_->log_ratio},
+                       {"log_z_by_base_weights_se",
+                        std::hypot(by_weights_->standard_error, base.standard_error)},
+                       {"base_weight_ess", by_weights_->ess}});
+    }
+  }
   const LogZBounds log_z = estimate_->log_z();
   if (log_z.reverse) json["bracket"] = *log_z.reverse - log_z.forward;
   json.update(Json{{"verdict", verdict_.word()},

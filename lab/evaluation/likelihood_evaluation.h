@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/annealing/base_weights.h"
 #include "io/torch.h"
 #include "lab/evaluation/log_z_estimate.h"
 #include "lab/run/assemble.h"
@@ -54,7 +55,10 @@ class LikelihoodEvaluation {
 
   // Returns the estimate of the last round. Valid after run() has finished.
   const LogZEstimate& estimate() const { return *estimate_; }
+  // Returns the verdict on log Z, which for a residual model is closed only if log Z of its base is
+  // known well enough, too.
   const BracketVerdict& verdict() const { return verdict_; }
+  std::string text() const;  // Returns the lines about log Z for the terminal.
   // Returns the energies U of the model at given states, float64 [N] on the CPU.
   torch::Tensor energies_of(const torch::Tensor& x) const;
   // Returns how rounds of `until-closed` ended; empty if the spec does not ask for them.
@@ -74,6 +78,11 @@ class LikelihoodEvaluation {
   void begin_round();
   std::unique_ptr<LogZEstimate> annealing() const;  // Makes the estimate of this round.
   bool another_round() const;
+  // Returns the residual model if its evaluation starts at its base, else null.
+  const ResidualModel* on_base() const;
+  // Returns the standard error of log Z of the start: 0 unless it is a base, NaN if not known.
+  double start_error() const;
+  std::string open_base() const;  // Returns why log Z of the base is open; empty if it is closed.
   void next_round();
   const Ranks& ranks() const { return *context_.ranks; }
   double seconds() const;  // Includes the time of earlier, interrupted runs.
@@ -89,7 +98,9 @@ class LikelihoodEvaluation {
   std::string data_hash_;  // Holds the SHA-256 of the data, or "none".
   std::optional<Factorised> start_;
   std::unique_ptr<LogZEstimate> estimate_;
+  bool rounds_closed_ = false;  // The estimate without the base's part is closed.
   BracketVerdict verdict_;
+  std::optional<BaseWeights> by_weights_;  // It has a value if the weights suffice.
   std::vector<SplitLikelihood> splits_;
   std::string reverse_from_;   // Names the start of this round's reverse chains; empty: the spec's.
   int64_t round_ = 0;          // Counts from 0.

@@ -36,8 +36,11 @@ class LogZEstimate {
   virtual LogZBounds log_z() const = 0;
   virtual BracketVerdict verdict(double largest_bracket) const = 0;
   virtual std::vector<CurvePoint> curve() const = 0;  // The last point is the estimate.
-  virtual std::string text() const = 0;               // Returns lines for the terminal.
-  virtual nlohmann::ordered_json json() const = 0;    // Returns the estimate's part of ais.json.
+  // Return lines for the terminal and the estimate's part of ais.json. start_error is the standard
+  // error of log Z of the distribution where the estimate begins; the errors that are shown contain
+  // it.
+  virtual std::string text(double start_error) const = 0;
+  virtual nlohmann::ordered_json json(double start_error) const = 0;
   virtual double acceptance() const = 0;
   virtual int64_t energy_evaluations() const = 0;
   virtual PtDict chains() const = 0;  // Returns the contents of chains.pt.

@@ -190,23 +190,23 @@ BracketVerdict TemperedEstimate::verdict(double largest_bracket) const {
       largest_bracket);
 }
 
-std::string TemperedEstimate::text() const {
+std::string TemperedEstimate::text(double start_error) const {
   const LogZ& log_z = report_.log_z;
   return fmt::format(
       "log Z {} (from {:.3f} to {:.3f}); {} rungs, "
       "{:g} round trips of {} ensembles, R-hat {:.3f}\n",
-      estimate_text(log_z.value, log_z.standard_error), log_z.lower, log_z.upper,
-      report_.betas.size(), round_trips(), ensembles_, rhat_);
+      estimate_text(log_z.value, std::hypot(log_z.standard_error, start_error)), log_z.lower,
+      log_z.upper, report_.betas.size(), round_trips(), ensembles_, rhat_);
 }
 
-Json TemperedEstimate::json() const {
+Json TemperedEstimate::json(double start_error) const {
   const LogZ& log_z = report_.log_z;
   return {{"path", path_},
           {"burn_in", burn_in_},
           {"log_z", log_z.lower},
           {"log_z_upper", log_z.upper},
           {"log_z_bidirectional", log_z.value},
-          {"log_z_bidirectional_se", log_z.standard_error},
+          {"log_z_bidirectional_se", std::hypot(log_z.standard_error, start_error)},
           {"rhat", rhat_},
           {"tempering", tempering_json(report_, exploration_)}};
 }

@@ -28,8 +28,8 @@ class TemperedEstimate : public LogZEstimate {
   LogZBounds log_z() const override;
   BracketVerdict verdict(double largest_bracket) const override;
   std::vector<CurvePoint> curve() const override { return {{scans_, report_.log_z.lower}}; }
-  std::string text() const override;
-  nlohmann::ordered_json json() const override;
+  std::string text(double start_error) const override;
+  nlohmann::ordered_json json(double start_error) const override;
   double acceptance() const override { return report_.acceptance.back(); }
   int64_t energy_evaluations() const override { return evaluations_; }
   PtDict chains() const override { return {{"x", {x_}}}; }

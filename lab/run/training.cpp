@@ -212,7 +212,7 @@ NewResidualOptions Training::residual_options() const {
                              .network = *shape.network,
                              .linear_head = *shape.head == kLinearHead};
   if (shape.base_log_z) {
-    options.log_z = KnownLogZ{*shape.base_log_z, shape.base_log_z_error.value_or(0)};
+    options.log_z = KnownLogZ{*shape.base_log_z, shape.base_log_z_error.value_or(std::nan(""))};
   }
   return options;
 }

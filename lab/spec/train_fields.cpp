@@ -188,10 +188,12 @@ Fields<NewModelSpec> residual_fields() {
              .unit = "X",
              .help = "log Z of the base, which the model's file keeps for likelihoods (default: "
                      "computed for independent pixels, unknown otherwise)"}),
-      field(&NewModelSpec::base_log_z_error, {.name = "base-log-z-error",
-                                              .unit = "X",
-                                              .help = "standard error of `base-log-z`",
-                                              .minimum = 0}),
+      field(&NewModelSpec::base_log_z_error,
+            {.name = "base-log-z-error",
+             .unit = "X",
+             .help = "standard error of `base-log-z`; without it no verdict "
+                     "of `evaluate` on the model is closed",
+             .minimum = 0}),
       field(&NewModelSpec::bound,
             {.name = "bound",
              .unit = "NATS",
