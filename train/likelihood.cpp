@@ -31,6 +31,17 @@ double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string
   return energy.mean().item<double>();
 }
 
+// Returns the mean of U over the validation images.
+double validation_energy(EnergyModel& model, const Dataset& data, int64_t images,
+                         torch::Device device, const Ranks& ranks) {
+  require_options(data.validation.defined() && data.validation.size(0) > 0,
+                  "`evaluate-every` needs validation images; {} has none", data.name);
+  const int64_t count = std::min(images, data.validation.size(0));
+  const torch::Tensor x =
+      binarise_once(data.validation.narrow(0, 0, count), data.values, /*validation*/ 1);
+  return mean_energy(model, x, "validation", device, ranks);
+}
+
 }  // namespace
 
 Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device,
@@ -85,12 +96,7 @@ std::optional<ValidationScore> quick_validation_likelihood(
     const Ranks& all_ranks) {
   // If there are more ranks than chains, each rank computes the whole estimate.
   const Ranks& ranks = all_ranks.size() <= options.chains ? all_ranks : Ranks::single_process();
-  require_options(data.validation.defined() && data.validation.size(0) > 0,
-                  "`evaluate-every` needs validation images; {} has none", data.name);
-  const int64_t count = std::min(options.images, data.validation.size(0));
-  const torch::Tensor x =
-      binarise_once(data.validation.narrow(0, 0, count), data.values, /*validation*/ 1);
-  const double energy = mean_energy(model, x, "validation", device, ranks);
+  const double energy = validation_energy(model, data, options.images, device, ranks);
   const Factorised start = annealing_start(model, &data, device);
   AnnealedImportanceSampling annealing(model, sampler, start,
                                        {.chains = options.chains,
@@ -105,6 +111,23 @@ std::optional<ValidationScore> quick_validation_likelihood(
   if (!ais.finished) return std::nullopt;
   return ValidationScore{-energy - ais.log_z, ais.weight_ess,
                          weights_warning(ais.weight_ess, options.chains)};
+}
+
+ValidationScore weighted_validation_likelihood(ResidualModel& model, const BaseDraws& draws,
+                                               const Dataset& data,
+                                               const ValidationOptions& options,
+                                               torch::Device device, const Ranks& ranks) {
+  const double energy = validation_energy(model, data, options.images, device, ranks);
+  const KnownLogZ base = *model.base_log_z();
+  const BaseWeights weights = draws.weigh(model);
+  if (!std::isfinite(weights.log_ratio)) {
+    throw NumericalError("the energies of draws of the base are not finite");
+  }
+  const double error = std::isnan(base.standard_error)
+                           ? weights.standard_error
+                           : std::hypot(weights.standard_error, base.standard_error);
+  return {-energy - base.value - weights.log_ratio, weights.ess,
+          weights_warning(weights.ess, weights.draws), error};
 }
 
 }  // namespace isinglass

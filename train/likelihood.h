@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/annealing/ais.h"
+#include "engine/annealing/base_weights.h"
 #include "train/data/dataset.h"
 #include "train/metrics.h"
 
@@ -70,5 +71,15 @@ std::optional<ValidationScore> quick_validation_likelihood(
     EnergyModel& model, const Sampler& sampler, const Dataset& data,
     const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop = {},
     const Ranks& ranks = Ranks::single_process());
+
+// Estimates the same for a residual model whose base has a known log Z, by importance weights of
+// draws of the base, which costs one evaluation of the network at each draw. Its standard error is
+// that of log Z, with the base's own if this is known. Its verdict is "open" by definition. All
+// ranks share the work.
+ValidationScore weighted_validation_likelihood(ResidualModel& model, const BaseDraws& draws,
+                                               const Dataset& data,
+                                               const ValidationOptions& options,
+                                               torch::Device device,
+                                               const Ranks& ranks = Ranks::single_process());
 
 }  // namespace isinglass

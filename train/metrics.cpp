@@ -14,6 +14,7 @@ std::optional<double> Metrics::find(const std::string& name) const {
 void add_score(Metrics& metrics, const ValidationScore& score) {
   metrics.add("validation_score", score.value);
   metrics.add("validation_weight_ess", score.weight_ess);
+  if (score.standard_error) metrics.add("validation_standard_error", *score.standard_error);
 }
 
 }  // namespace isinglass

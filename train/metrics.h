@@ -6,7 +6,12 @@
 //                              only in some iterations (objectives/chain_diagnostics.h)
 //   coupling_rmse              only for an Ising model that learns from states of a known one
 //                              (objectives/coupling_error.h); before the step
-//   loss                       for objectives without chains, in place of the first five metrics
+//   loss                       for objectives without chains of the model, in place of the first
+//                              five metrics
+//   accuracy, log_ratio_data, log_ratio_noise, log_z_ratio, near_bound
+//                              of noise-contrastive estimation (objectives/nce.h): share of states
+//                              that are told right, means of h at data and at draws of the base,
+//                              log mean exp(−g) over these draws, share of states with |f| > c/2
 //   gradient_norm, learning_rate, iterations_per_second (of this iteration)
 //   seconds                    elapsed time of the whole run so far [s], including evaluations,
 //                              checkpoints and pictures, and, after a resumption, the time of
@@ -16,6 +21,7 @@
 //                              or gradient was not finite, once there has been one
 //   validation_score, validation_weight_ess
 //                              in iterations that were evaluated
+//   validation_standard_error  of a score by importance weights of the base of a residual model
 //   validation_verdict         a text that says what these are worth; the metrics file adds it
 #pragma once
 
@@ -38,16 +44,22 @@ struct Metrics {
   std::optional<double> find(const std::string& name) const;
 };
 
+// A score is based on forward annealing only (engine/annealing/verdict.h), or on importance weights
+// of a base (engine/annealing/base_weights.h). It ranks checkpoints, but does not bound the
+// likelihood from both sides.
+inline constexpr const char* kValidationVerdict = "open: forward annealing alone";
+inline constexpr const char* kWeightsVerdict = "open: importance weights of the base alone";
+
 // The score of a model on validation images; higher is better.
 struct ValidationScore {
   double value = 0;
-  double weight_ess = 0;     // of the annealing that it is based on
+  double weight_ess = 0;     // of the weights that it is based on
   std::string warning = {};  // why it cannot be compared with others; empty if it can
-};
+  // Standard error of log Z; only a score by importance weights of a base has one.
+  std::optional<double> standard_error = {};
 
-// A score is based on forward annealing only (engine/annealing/verdict.h). It ranks checkpoints,
-// but does not bound the likelihood from both sides.
-inline constexpr const char* kValidationVerdict = "open: forward annealing alone";
+  const char* verdict() const { return standard_error ? kWeightsVerdict : kValidationVerdict; }
+};
 
 void add_score(Metrics& metrics, const ValidationScore& score);
 

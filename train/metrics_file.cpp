@@ -13,9 +13,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Adds the verdict of a score. A score by forward annealing only is "open" by definition.
+// Adds the verdict of a score, which is "open" by definition.
 void add_verdict(Json& line) {
-  if (line.contains("validation_score")) line["validation_verdict"] = kValidationVerdict;
+  if (!line.contains("validation_score")) return;
+  line["validation_verdict"] =
+      line.contains("validation_standard_error") ? kWeightsVerdict : kValidationVerdict;
 }
 
 Json object_of(const Metrics& metrics) {

@@ -267,7 +267,7 @@ std::optional<ValidationScore> Trainer::evaluate() {
                                  ? fmt::format("; the best was {:.4f}", best_score_)
                                  : "";
   log(fmt::format("iteration {}: validation score {:.4f} ({}), ESS of the weights {:.1f}{}",
-                  iteration_, score->value, kValidationVerdict, score->weight_ess, beside));
+                  iteration_, score->value, score->verdict(), score->weight_ess, beside));
   if (comparable && score->value > best_score_) {
     best_score_ = score->value;
     if (!ranks().is_rank0()) return score;

@@ -27,6 +27,9 @@ std::string loss_title(const fs::path& directory) {
   return objective == "classify" ? "Loss: cross-entropy, nats per image" : "Loss";
 }
 
+constexpr const char* kWeightsBias =
+    "Importance weights underestimate log Z on average, and so overstate likelihoods.";
+
 Json curve(const TrainingCurves& curves, const std::string& title,
            const std::vector<std::pair<const char*, const char*>>& columns) {
   Json series = Json::array();
@@ -85,6 +88,7 @@ void add_training(Page& page, const fs::path& directory) {
                             "difference", "acceptance", "hops", "swaps", "learning_rate",
                             "recoveries", "skipped", "validation_score", "validation_weight_ess",
                             "validation_verdict", "seconds"})});
+  const bool by_weights = curves.has("validation_standard_error");
   Json list = Json::array();
   const auto add = [&](const std::string& title,
                        std::vector<std::pair<const char*, const char*>> columns) {
@@ -92,6 +96,11 @@ void add_training(Page& page, const fs::path& directory) {
     if (!columns.empty()) list.push_back(curve(curves, title, columns));
   };
   add(loss_title(directory), {{"loss", "loss"}});
+  add("Share of the states that are told right", {{"accuracy", "data and draws of the base"}});
+  add("Log-ratio of the model and its base, nats",
+      {{"log_ratio_data", "data"}, {"log_ratio_noise", "draws of the base"}});
+  add("log Z of the model less that of its base", {{"log_z_ratio", "weights of a batch"}});
+  add("Share of the states with |f| above half of the bound", {{"near_bound", "share"}});
   add("RMSE of the couplings", {{"coupling_rmse", "RMSE"}});
   add("Mean energy", {{"energy_data", "data"},
                       {"energy_model", "chains"},
@@ -108,11 +117,14 @@ void add_training(Page& page, const fs::path& directory) {
   add("Learning rate", {{"learning_rate", "rate"}});
   add("Iterations per second", {{"iterations_per_second", "rate"}});
   add("Validation score, nats per image (open)", {{"validation_score", "score"}});
+  add("Standard error of log Z in the validation score, nats",
+      {{"validation_standard_error", "standard error"}});
   add("Validation score: ESS of the weights", {{"validation_weight_ess", "ESS"}});
-  const std::string scores =
-      curves.has("validation_score")
-          ? fmt::format(" Validation scores are {}. {}", kValidationVerdict, kForwardBias)
-          : "";
+  const std::string scores = curves.has("validation_score")
+                                 ? fmt::format(" Validation scores are {}. {}",
+                                               by_weights ? kWeightsVerdict : kValidationVerdict,
+                                               by_weights ? kWeightsBias : kForwardBias)
+                                 : "";
   page.add("Curves", "The curves of long runs show means over groups of iterations." + scores,
            {charts("", list)});
   Json diverged = divergences(directory);

@@ -7,6 +7,7 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
+#include "kernels/random/streams.h"
 #include "lab/identity.h"
 #include "lab/run/annealing_path.h"
 #include "lab/run/assemble.h"
@@ -52,6 +53,35 @@ void refuse_inapplicable(const TrainSpec& spec) {
 template <class T>
 void set_default(std::optional<T>& said, const T& otherwise) {
   if (!said) said = otherwise;
+}
+
+using Score = std::function<std::optional<ValidationScore>(EnergyModel&)>;
+
+// Returns the score of a residual model. The draws of its base, which stays as it is, are made when
+// the score is first asked for. Data and context must outlive it.
+Score score_by_weights(const Dataset& data, const ValidationOptions& options,
+                       const Context& context) {
+  const auto draws = std::make_shared<std::optional<BaseDraws>>();
+  return [&data, &context, options, draws](EnergyModel& averaged) {
+    auto& model = dynamic_cast<ResidualModel&>(averaged);
+    if (!*draws) {
+      draws->emplace(model.base_model(), stream_key(options.seed, RandomStream::kValidation),
+                     context.device, *context.ranks);
+    }
+    return weighted_validation_likelihood(model, **draws, data, options, context.device,
+                                          *context.ranks);
+  };
+}
+
+// Checks whether the quick estimates of `evaluate-every` are possible, if they are asked for.
+void require_scores(const TrainSpec& spec, const Dataset& data, const EnergyModel& model) {
+  if (spec.train.evaluate_every == 0) return;
+  require_options(data.validation.defined() && data.validation.size(0) > 0,
+                  "`evaluate-every` needs validation images, but {} has none", data.name);
+  const auto* residual = dynamic_cast<const ResidualModel*>(&model);
+  require_options(!residual || residual->base_log_z(),
+                  "`evaluate-every` needs log Z of the base of {}, which `base-log-z` gives",
+                  model.title());
 }
 
 void set_name(std::string& said, const char* otherwise) {
@@ -256,26 +286,23 @@ void Training::by_chains(TrainObserver* observer) {
   require_options(spec_.pcd.rungs == 0 || path == PathKind::kLinear,
                   "`rungs` needs a sampler other than block Gibbs sweeps, because U times an "
                   "inverse temperature is not the energy of an rbm");
-  const bool evaluated = spec_.train.evaluate_every > 0;
-  require_options(!evaluated || data_.validation.size(0) > 0,
-                  "`evaluate-every` needs validation images, but {} has none", data_.name);
-  require_options(!evaluated || sampler_->exact(),
+  require_scores(spec_, data_, *model_);
+  const auto* residual = dynamic_cast<const ResidualModel*>(model_.get());
+  const bool by_weights = residual && residual->base_model().sweeps();
+  require_options(spec_.train.evaluate_every == 0 || by_weights || sampler_->exact(),
                   "`evaluate-every` anneals with steps that must leave the distribution invariant, "
                   "but {} is not exact",
                   sampler_->name());
   ValidationOptions validation = spec_.validation;
   validation.path = path;
   validation.seed = static_cast<uint64_t>(spec_.seed);
-  const auto* residual = dynamic_cast<const ResidualModel*>(model_.get());
-  require_options(!evaluated || !residual || residual->base_log_z(),
-                  "`evaluate-every` needs log Z of the base of {}, which `base-log-z` gives",
-                  model_->title());
   const TrainOptions train = train_options();
   TrainHooks watched = hooks(observer);
   watched.validation_score = [this, validation](EnergyModel& averaged) {
     return quick_validation_likelihood(averaged, *sampler_, data_, validation, context_.device,
                                        context_.stop, *context_.ranks);
   };
+  if (by_weights) watched.validation_score = score_by_weights(data_, validation, context_);
   trainer_ = std::make_unique<Trainer>(
       model_,
       std::make_unique<PcdObjective>(*model_, *sampler_, data_, pcd_options(), train.iterations,
@@ -294,11 +321,16 @@ void Training::without_chains(TrainObserver* observer) {
   resolve_image();
   if (by_noise(spec_)) resolve_projection();
   std::unique_ptr<Objective> objective;
+  TrainHooks watched = hooks(observer);
   const auto seed = static_cast<uint64_t>(spec_.seed);
   if (by_noise(spec_)) {
     require_options(given_.model || spec_.model.name == kResidual,
                     "`objective` nce trains a residual model; `model` is {}", spec_.model.name);
     model_ = model_to_train();
+    require_scores(spec_, data_, *model_);
+    ValidationOptions validation = spec_.validation;
+    validation.seed = seed;
+    watched.validation_score = score_by_weights(data_, validation, context_);
     const NceOptions nce{.batch = spec_.batch, .sweeps = spec_.pcd.steps, .seed = seed};
     objective = std::make_unique<NceObjective>(*model_, data_, nce, spec_.train.iterations,
                                                context_.device, *context_.ranks);
@@ -319,8 +351,7 @@ void Training::without_chains(TrainObserver* observer) {
         *model_, data_, labels.to(torch::kInt64),
         ClassifyOptions{.batch = spec_.batch, .seed = seed}, context_.device, *context_.ranks);
   }
-  trainer_ =
-      std::make_unique<Trainer>(model_, std::move(objective), train_options(), hooks(observer));
+  trainer_ = std::make_unique<Trainer>(model_, std::move(objective), train_options(), watched);
 }
 
 std::filesystem::path newest_checkpoint(const std::filesystem::path& directory) {

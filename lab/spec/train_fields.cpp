@@ -163,14 +163,16 @@ Fields<TrainSpec> objective_fields() {
                                                          "step, by their means over the data"})),
       of_training(&TrainOptions::checkpoint_every, checkpoints),
       of_training(&TrainOptions::recover, recover),
-      only(kChains, of_training(&TrainOptions::evaluate_every, evaluations)),
-      only(kChains,
-           field_in(&TrainSpec::validation,
-                    field(&ValidationOptions::temperatures,
-                          number("evaluate-steps", "N",
-                                 "annealing temperatures of a quick estimate of the validation "
-                                 "likelihood",
-                                 1)))),
+      only(kDiscrete, of_training(&TrainOptions::evaluate_every, evaluations)),
+      only(
+          kChains,
+          field_in(&TrainSpec::validation,
+                   field(&ValidationOptions::temperatures,
+                         number("evaluate-steps", "N",
+                                "annealing temperatures of a quick estimate of the validation "
+                                "likelihood; residual models are not annealed, but take importance "
+                                "weights of draws of their base",
+                                1)))),
       only(kChains, field(&TrainSpec::cuda_graph, cuda_graph_option())),
       field(&TrainSpec::seed, seed_option()),
   };

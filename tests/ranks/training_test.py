@@ -14,6 +14,8 @@ OBJECTIVES = {
     "centred": f"{PCD} --centre",
     "network": PCD.replace("--model rbm --hidden 8", "--model mlp"),
     "cd": "--objective cd --hidden 8",
+    "nce": "--objective nce --network mlp --base-model rbm=rbm.pt --base-log-z 12 --bound 8 "
+           "--evaluate-every 10",
     "dsm": "--objective dsm",
 }
 SCORED = f"{PCD} --evaluate-every 8 --evaluate-steps 20"
@@ -43,6 +45,9 @@ class Training(unittest.TestCase):
         means = torch.rand(16, generator=generator)
         torch.save((torch.rand(200, 16, generator=generator) < means).to(torch.uint8),
                    self.folder / "images.pt")
+        torch.save({"W": torch.randn(8, 16, generator=generator) / 4,
+                    "b_v": torch.logit(means.clamp(0.05, 0.95)), "b_h": torch.zeros(8)},
+                   self.folder / "rbm.pt")
 
     def train(self, arguments, size):
         job = Job(arguments, size, self.folder)
@@ -61,7 +66,8 @@ class Training(unittest.TestCase):
             self.assertLess(apart.square().mean().sqrt().item(), ROUNDING_RMS, name)
         for a, b in zip(metrics(self.folder / one), metrics(self.folder / other), strict=True):
             self.assertEqual(list(a), list(b))
-            for key in ("loss", "energy_data", "energy_model", "acceptance", "gradient_norm"):
+            for key in ("loss", "log_z_ratio", "energy_data", "energy_model", "acceptance",
+                        "gradient_norm", "validation_score"):
                 if key in a:
                     self.assertAlmostEqual(a[key], b[key], delta=1e-3 * (1 + abs(a[key])), msg=key)
         return torch.load(self.folder / one / "weights.pt")

@@ -10,8 +10,10 @@
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
+#include "models/combined/residual.h"
 #include "models/energies.h"
 #include "models/lattice/bernoulli.h"
+#include "models/network/rbm.h"
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 #include "tests/support/training_fixture.h"
@@ -244,6 +246,35 @@ TEST(QuickValidation, IsThatOfEnumeration) {
               score->value);
   }
   EXPECT_EQ(ValidationOptions().temperatures, 10000);
+}
+
+// A residual model needs no annealing: weights of draws of its base score every network.
+TEST(WeightedValidation, IsThatOfEnumeration) {
+  const Dataset data = three_splits(PixelValues::kGrey);
+  torch::manual_seed(7);
+  const auto base = std::make_shared<RbmModel>(0.3 * torch::randn({24, kSites}),
+                                               0.5 * torch::randn({kSites}), torch::randn({24}));
+  const torch::Tensor states = all_states(kSites);
+  const auto log_z_of = [&](EnergyModel& model) {
+    return torch::logsumexp(-energies(model, states, torch::kCPU), 0).item<double>();
+  };
+  const BaseDraws draws(*base, 5, torch::kCPU);
+  for (const double error : {0.0, 0.5, std::nan("")}) {
+    ResidualModel model(base, resnet(20000, torch::Tensor()),
+                        {.bound = 4, .log_z = KnownLogZ{log_z_of(*base), error}});
+    const ValidationScore score =
+        weighted_validation_likelihood(model, draws, data, {}, torch::kCPU);
+    const torch::Tensor x = binarise_once(data.validation, data.values, 1);
+    const double exact = -energies(model, x, torch::kCPU).mean().item<double>() - log_z_of(model);
+    const double of_weights = draws.weigh(model).standard_error;
+    EXPECT_LT(of_weights, 0.1);
+    EXPECT_NEAR(score.value, exact, 4 * of_weights);
+    EXPECT_NEAR(*score.standard_error, error > 0 ? std::hypot(of_weights, error) : of_weights,
+                1e-12);
+    EXPECT_EQ(score.weight_ess, draws.weigh(model).ess);
+    EXPECT_EQ(score.warning, "");
+    EXPECT_STREQ(score.verdict(), kWeightsVerdict);
+  }
 }
 
 TEST(QuickValidation, SaysWhenTheWeightsAreTooFew) {
