@@ -205,6 +205,38 @@ TEST_F(Training, ConfigurationRepeatsTheRun) {
   expect_same_end(dir_ / "again");
 }
 
+// A residual model learns against its base. Its scores come from weights of draws of the base.
+TEST_F(Training, NoiseContrastiveEstimationOnABase) {
+  const fs::path base = dir_ / "unbroken" / "ema.pt";
+  const std::string train = "train --objective nce --dataset " + (dir_ / "bars.pt").string() +
+                            " --base-model rbm=" + base.string() +
+                            " --network mlp --bound 6 --base-log-z 5 --batch 6 --warmup 0 --lr 0.01"
+                            " --evaluate-every 4 --checkpoint-every 4 --threads 1 --quiet";
+  const auto run = [](const std::string& command) {
+    const Outcome outcome = run_program(command);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  };
+  const fs::path whole = dir_ / "nce", part = dir_ / "nce-part";
+  run(train + " --iters 12 --out " + whole.string());
+  run(train + " --iters 6 --out " + part.string());
+  run(resume_command(part) + " --iters 12");
+  EXPECT_EQ(file_bytes(whole / "ema.pt"), file_bytes(part / "ema.pt"));
+  const Json last = lines_of(whole / "metrics.jsonl").back();
+  for (const char* name : {"loss", "accuracy", "log_ratio_data", "near_bound", "validation_score",
+                           "validation_standard_error", "validation_weight_ess"}) {
+    EXPECT_TRUE(last.contains(name)) << name;
+  }
+  EXPECT_EQ(last["validation_verdict"], "open: importance weights of the base alone");
+  EXPECT_NE(file_bytes(whole / "config.toml").find("steps-per-iter = 5"), std::string::npos);
+  const Outcome other =
+      run_program("train --objective nce --model rbm --dataset " + (dir_ / "bars.pt").string() +
+                  " --iters 3 --out " + (dir_ / "other").string());
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("--objective nce trains a residual model; --model is rbm"),
+            std::string::npos)
+      << other.err;
+}
+
 TEST_F(Training, DivergenceIsExitCodeThree) {
   const Outcome outcome =
       run_program(train_command(dir_.path(), "diverged") + " --recover 0 --l2 1e300");

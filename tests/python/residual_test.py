@@ -85,6 +85,24 @@ def test_training_changes_the_network_alone(base):
         assert torch.equal(tensor, before[name])
 
 
+def test_noise_contrastive_estimation_trains_the_network_alone(base):
+    """The loss falls below that of a guess, log 2, and the base keeps its parameters."""
+    network = Network()
+    target = ig.models.residual(base, network, bound=4, log_z=3.0)
+    before = {name: tensor.clone() for name, tensor in base.parameters().items()}
+    data = torch.ones(200, SITES, dtype=torch.uint8)
+    data[::4, 0] = 0
+    fit = ig.train(target, data, objective="nce", iters=200, batch=40, warmup=0, lr=0.02,
+                   evaluate_every=100)
+    assert fit.metrics[-1]["loss"] < 0.5
+    assert fit.metrics[-1]["log_ratio_data"] > fit.metrics[-1]["log_ratio_noise"]
+    assert fit.metrics[-1]["validation_standard_error"] > 0
+    for name, tensor in base.parameters().items():
+        assert torch.equal(tensor, before[name])
+    with pytest.raises(ig.Error, match="trains the network of a residual model"):
+        ig.train(base, data, objective="nce", iters=2, batch=40)
+
+
 def test_a_residual_model_of_the_library_is_read_from_its_tensors(base):
     network = torch.nn.Sequential(torch.nn.Linear(SITES, 256), torch.nn.SiLU(),
                                   torch.nn.Linear(256, 256), torch.nn.SiLU(),
