@@ -14,6 +14,8 @@ struct EmbeddedFile {
 
 // Returns the grids in lab/presets/grids/*.toml, named without their extension.
 const std::vector<EmbeddedFile>& grid_presets();
+// Returns the configurations in lab/presets/training/*.toml, named without their extension.
+const std::vector<EmbeddedFile>& training_presets();
 // Returns the files in lab/page/ that pages are made of, and the charting library.
 const std::vector<EmbeddedFile>& report_files();
 

@@ -2,6 +2,7 @@
 // classification on a data set, into a run directory (train/run_directory.h). --resume DIR
 // continues a run.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "io/json.h"
+#include "lab/presets/presets.h"
 #include "lab/run/training.h"
 #include "lab/spec/field.h"
 
@@ -155,6 +157,19 @@ std::string run_train(const Options& options) {
   return result_text(options, training.spec(), result, progress.last(), out);
 }
 
+Option preset_option() {
+  return {
+      .name = "preset",
+      .unit = "NAME",
+      .help = fmt::format(
+          "settings that this command line does not give: {}; small takes minutes on two cores, "
+          "and the others are the settings of the papers for binary images. Options of the "
+          "preset's model or sampler do not apply to another one",
+          fmt::join(preset_names(training_presets()), ", ")),
+      .stored = false,
+      .topic = Topic::kTraining};
+}
+
 }  // namespace
 
 Command train_command() {
@@ -163,10 +178,11 @@ Command train_command() {
       .summary = "train a model by contrastive divergence, score matching or classification",
       .options = options_of<TrainSpec>(),
       .run = run_train,
-      .by_ranks = true};
+      .by_ranks = true,
+      .presets = training_presets};
   append(command.options, {out_option("run directory; required unless --resume is given"),
-                           resume_option("continue the run of this directory"), overwrite_option(),
-                           tensorboard_option()});
+                           preset_option(), resume_option("continue the run of this directory"),
+                           overwrite_option(), tensorboard_option()});
   return command;
 }
 

@@ -3,7 +3,8 @@
 // checks, configuration files, --help and the error messages are derived from this table.
 //
 // A value comes, in falling order of precedence, from the command line, from --config FILE (or the
-// run directory that --resume names), or from the table's default; otherwise it is absent. Parsed
+// run directory that --resume names), from --preset NAME of `train`, or from the table's default;
+// otherwise it is absent. Parsed
 // options do not change. What a run derives from them is its resolved spec.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/embedded.h"
 #include "lab/spec/option.h"
 
 namespace isinglass {
@@ -28,6 +30,8 @@ struct Command {
   std::vector<std::string> positional = {};
   bool several = false;
   bool by_ranks = false;  // several processes may run it together
+  // The configurations that --preset selects; null: the command has none.
+  const std::vector<EmbeddedFile>& (*presets)() = nullptr;
 };
 
 // The values of one command line.

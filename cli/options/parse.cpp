@@ -6,9 +6,11 @@
 #include <charconv>
 #include <cxxopts.hpp>
 #include <optional>
+#include <utility>
 
 #include "cli/options/options.h"
 #include "io/error.h"
+#include "lab/presets/presets.h"
 #include "lab/spec/configuration.h"
 #include "lab/spec/idle.h"
 
@@ -152,6 +154,31 @@ const OptionValue* value_in(const OptionValues& values, const std::string& name)
   return found == values.end() ? nullptr : &found->second;
 }
 
+// Returns the values of --preset, without what the given ones replace as a whole: with another model
+// or sampler, the preset's options of its own do not apply.
+OptionValues preset_values(const Command& command, const OptionValues& flags,
+                           const OptionValues& configured) {
+  const OptionValue* name = value_in(flags, "preset");
+  if (!command.presets || !name) return {};
+  require(
+      !flags.contains("resume"),
+      "--preset and --resume exclude each other, because a resumed run has its own config.toml");
+  const std::string& preset = std::get<std::string>(*name);
+  OptionValues values = read_configuration_text(
+      command.options, command.name, preset_text(command.presets(), preset), "preset " + preset);
+  for (const auto& [selector, topic] :
+       {std::pair{"model", Topic::kModel}, std::pair{"sampler", Topic::kSampler}}) {
+    const OptionValue* flag = value_in(flags, selector);
+    const OptionValue* given = flag ? flag : value_in(configured, selector);
+    const OptionValue* own = value_in(values, selector);
+    if (!given || !own || *given == *own) continue;
+    for (const Option& option : command.options) {
+      if (option.topic == topic) values.erase(option.name);
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
 const OptionValue& Options::at(const std::string& name) const {
@@ -172,10 +199,12 @@ Options parse_options(const Command& command, const std::vector<std::string>& ar
   const std::filesystem::path file = configuration_file(flags);
   const OptionValues configured =
       file.empty() ? OptionValues{} : read_configuration(command.options, command.name, file);
+  const OptionValues preset = preset_values(command, flags, configured);
   OptionValues values, said;
   for (const Option& option : command.options) {
     const OptionValue* flag = value_in(flags, option.name);
-    const OptionValue* setting = value_in(configured, option.name);
+    const OptionValue* configuration = value_in(configured, option.name);
+    const OptionValue* setting = configuration ? configuration : value_in(preset, option.name);
     if (flag && flags.contains("resume")) check_resumed(option, *flag, setting);
     if (const OptionValue* value = flag ? flag : setting) {
       check_value(option, *value);

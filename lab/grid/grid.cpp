@@ -333,7 +333,7 @@ Grid read_grid(const GridSpec& said, const GivenModels& given) {
   GridSpec spec = said;
   require_options(spec.preset.empty() != spec.file.empty(),
                   "either `grid` FILE or `preset` NAME is needed; the presets are {}",
-                  fmt::join(preset_names(), ", "));
+                  fmt::join(preset_names(grid_presets()), ", "));
   if (!spec.weights.empty()) {
     spec.weights = fs::absolute(spec.weights);
     require_options(fs::is_regular_file(spec.weights), "`weights` {} is not a file",
@@ -341,7 +341,7 @@ Grid read_grid(const GridSpec& said, const GivenModels& given) {
   }
   spec.data = absolute(spec.data);
   if (!spec.preset.empty()) {
-    return grid_of(preset_text(spec.preset), spec.preset, "", spec, given);
+    return grid_of(preset_text(grid_presets(), spec.preset), spec.preset, "", spec, given);
   }
   const fs::path file = fs::absolute(spec.file);
   return grid_of(read_file(file), spec.file.string(), fs::weakly_canonical(file.parent_path()),

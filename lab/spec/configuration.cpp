@@ -29,19 +29,24 @@ OptionValue toml_value(const Option& option, const toml::node& node, const std::
   }
 }
 
-OptionValues read_configuration(const OptionTable& table, const std::string& who,
-                                const std::filesystem::path& file) {
+OptionValues read_configuration_text(const OptionTable& table, const std::string& who,
+                                     const std::string& text, const std::string& name) {
   OptionValues values;
-  const toml::table keys = parse_toml(read_file(file), file.string());
+  const toml::table keys = parse_toml(text, name);
   for (const auto& [key, node] : keys) {
-    const std::string name(key.str());
-    const Option* option = find_option(table, name);
-    require(option, "{}: unknown key '{}'{}", file.string(), name, known_options(table, name, who));
-    require(name != "config" && name != "resume", "{}: {} belongs on the command line",
-            file.string(), name);
-    values.emplace(name, toml_value(*option, node, file.string()));
+    const std::string known(key.str());
+    const Option* option = find_option(table, known);
+    require(option, "{}: unknown key '{}'{}", name, known, known_options(table, known, who));
+    require(known != "config" && known != "resume", "{}: {} belongs on the command line", name,
+            known);
+    values.emplace(known, toml_value(*option, node, name));
   }
   return values;
+}
+
+OptionValues read_configuration(const OptionTable& table, const std::string& who,
+                                const std::filesystem::path& file) {
+  return read_configuration_text(table, who, read_file(file), file.string());
 }
 
 namespace {

@@ -21,6 +21,10 @@ OptionValue toml_value(const Option& option, const toml::node& node, const std::
 OptionValues read_configuration(const OptionTable& table, const std::string& who,
                                 const std::filesystem::path& file);
 
+// Likewise for a text, which errors call `name`.
+OptionValues read_configuration_text(const OptionTable& table, const std::string& who,
+                                     const std::string& text, const std::string& name);
+
 // Returns the stored values in the table's order, below "# isinglass WHO". Paths are made absolute,
 // so that the file works from any directory.
 std::string configuration_text(const OptionTable& table, const std::string& who,

@@ -39,30 +39,6 @@ py::object tensor_made_of(const py::handle& value) {
   return torch.attr("as_tensor")(py::module_::import("numpy").attr("ascontiguousarray")(value));
 }
 
-// Returns a dense tensor on the CPU without gradients. `what` is the subject of error messages.
-torch::Tensor tensor_of(const py::handle& value, const std::string& what) {
-  py::object held = py::reinterpret_borrow<py::object>(value);
-  const char* data = "torch.utils.data";
-  if (is_of(held, data, "TensorDataset")) held = held.attr("tensors")[py::int_(0)];
-  const auto type = py::cast<std::string>(py::type::of(held).attr("__name__"));
-  require(!is_of(held, data, "Dataset") && !is_of(held, data, "DataLoader"),
-          "{} is a {}; a tensor of all its images is needed, such as torch.stack([x for x, _ in "
-          "dataset])",
-          what, type);
-  if (!THPVariable_Check(held.ptr())) {
-    try {
-      held = tensor_made_of(held);
-    } catch (const py::error_already_set& error) {
-      if (!error.matches(PyExc_Exception)) throw;
-      const auto reason = py::cast<std::string>(py::str(error.value()));
-      fail("{} is a {}, which torch cannot convert to a tensor: {}", what, type,
-           reason.substr(0, reason.find('\n')));
-    }
-  }
-  const torch::Tensor tensor = py::cast<torch::Tensor>(held).detach();
-  return (tensor.layout() == torch::kStrided ? tensor : tensor.to_dense()).cpu();
-}
-
 // Returns a mapping's splits by name. Any other value becomes the training split if `whole`, and
 // otherwise data that are to be split.
 OwnArrays arrays_of(const py::object& data, bool whole) {
@@ -152,6 +128,29 @@ class Buffer {
 };
 
 }  // namespace
+
+torch::Tensor tensor_of(const py::handle& value, const std::string& what) {
+  py::object held = py::reinterpret_borrow<py::object>(value);
+  const char* data = "torch.utils.data";
+  if (is_of(held, data, "TensorDataset")) held = held.attr("tensors")[py::int_(0)];
+  const auto type = py::cast<std::string>(py::type::of(held).attr("__name__"));
+  require(!is_of(held, data, "Dataset") && !is_of(held, data, "DataLoader"),
+          "{} is a {}; a tensor of all its images is needed, such as torch.stack([x for x, _ in "
+          "dataset])",
+          what, type);
+  if (!THPVariable_Check(held.ptr())) {
+    try {
+      held = tensor_made_of(held);
+    } catch (const py::error_already_set& error) {
+      if (!error.matches(PyExc_Exception)) throw;
+      const auto reason = py::cast<std::string>(py::str(error.value()));
+      fail("{} is a {}, which torch cannot convert to a tensor: {}", what, type,
+           reason.substr(0, reason.find('\n')));
+    }
+  }
+  const torch::Tensor tensor = py::cast<torch::Tensor>(held).detach();
+  return (tensor.layout() == torch::kStrided ? tensor : tensor.to_dense()).cpu();
+}
 
 std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
                                   const DataUse& use) {

@@ -4,6 +4,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <optional>
+#include <string>
 
 #include "lab/spec/spec.h"
 #include "train/data/dataset.h"
@@ -21,6 +22,10 @@ struct DataUse {
 // nothing for None, a name or a file, which the options handle.
 std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
                                   const DataUse& use = {});
+
+// Returns a tensor, array or list as a dense tensor on the CPU without gradients. Throws Error, in
+// which `what` is the subject, for what torch cannot convert.
+torch::Tensor tensor_of(const py::handle& value, const std::string& what);
 
 // Returns classes as a tensor; undefined for None.
 torch::Tensor labels_of(const py::object& labels);

@@ -17,6 +17,7 @@ void add_registry(py::module_& module);
 void add_samplers(py::module_& module);
 void add_runs(py::module_& module);
 void add_training(py::module_& module);
+void add_diagnostics(py::module_& module);
 
 namespace {
 
@@ -81,5 +82,6 @@ PYBIND11_MODULE(_isinglass, module) {
   add_runs(module);
   add_training(module);
   add_data(module);
+  add_diagnostics(module);
   add_ranks(module);
 }

@@ -6,6 +6,8 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <cmath>
+
 #include "engine/annealing/at_temperature.h"
 #include "engine/run/initial_states.h"
 #include "io/error.h"
@@ -133,6 +135,21 @@ torch::Tensor energy_of(const Target& target, const GivenStates& given) {
   const TorchStateGuard guard;
   const torch::AutoGradMode as_called(gradients);
   return target.model().energy(x);
+}
+
+// Computes log π(x) = −U(x) − log Z in the caller's grad mode. log_z: not given: that of a model of
+// independent sites.
+torch::Tensor log_prob_of(const Target& target, const GivenStates& given,
+                          std::optional<double> log_z) {
+  if (!log_z) {
+    if (const auto known = exact_log_z(target.model())) log_z = known->value;
+  }
+  require_options(log_z.has_value(),
+                  "log Z of {} is not known in closed form; give `log_z`, such as that of "
+                  "isinglass.evaluate, or 0 for probabilities that are not normalised",
+                  target.model().title());
+  require_options(std::isfinite(*log_z), "`log_z` is {}; a finite number is needed", *log_z);
+  return -energy_of(target, given) - *log_z;
 }
 
 // Computes U and its gradient. For relaxed states the gradient is autograd's, the only one that all
@@ -413,6 +430,21 @@ Example:
     >>> coin = ig.models.bernoulli(theta=torch.tensor([3.0]))
     >>> coin.at_temperature(2).energy(torch.tensor([[1]], dtype=torch.uint8)).tolist()
     [1.5])")
+      .def("log_prob", &log_prob_of, py::arg("x"), py::arg("log_z") = py::none(),
+           R"(Computes the log-probability of states, −U(x) − log Z. It is differentiable, like
+any function of torch. As in torch.distributions, it is normalised.
+
+Args:
+    x: the states [B, D].
+    log_z: log Z of this target, such as that of evaluate(), whose error is added to the result; 0
+        gives log-probabilities that are not normalised. It may be left out where log Z is known
+        in closed form: for bernoulli and categorical.
+
+Returns:
+    the log-probabilities in nats, [B]; for continuous states, log-densities.
+
+Raises:
+    Error: if `log_z` is left out and not known, if it is not finite, or as energy() does.)")
       .def("with_gradient_of", &with_gradient_of, py::arg("other"),
            R"(Makes this target with the gradient of another one. Samplers propose with that
 gradient and accept with this target's energy, so that they stay exact for this

@@ -7,8 +7,8 @@
     run.samples, run.energy, run.summary
 
 Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`.
-Training: `train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input raises
-`Error`.
+Training: `train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`,
+`ess`, `rhat`, `mmd`. Bad input raises `Error`.
 """
 from . import _versions
 
@@ -34,6 +34,9 @@ from ._isinglass import (
     State,
     Target,
     base_mean,
+    ess,
+    mmd,
+    rhat,
 )
 from ._run import Run, sample
 from ._targets import energy, instance, load
@@ -44,7 +47,8 @@ __version__ = _isinglass.__version__
 
 __all__ = ["Ablation", "Error", "Evaluation", "Fit", "Info", "NumericalError", "Ranks",
            "ReplayBuffer", "Run", "Sampler", "State", "Target", "ablate", "base_mean", "energy",
-           "evaluate", "instance", "load", "models", "sample", "sampler", "samplers", "train"]
+           "ess", "evaluate", "instance", "load", "mmd", "models", "rhat", "sample", "sampler",
+           "samplers", "train"]
 
 for _public in (Error, Info, NumericalError, Ranks, ReplayBuffer, Sampler, State, Target):
     _public.__module__ = "isinglass"

@@ -21,6 +21,9 @@ FUNCTIONS = (
     "evaluate",
     "ablate",
     "base_mean",
+    "ess",
+    "rhat",
+    "mmd",
 )
 # The types of members that pybind11 knows only as objects and dictionaries.
 TYPES = {
