@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,7 @@ class TrainProgress : public TrainObserver {
 
   void begin(int64_t iteration, const Options& options) {
     iterations_ = options.integer("iters");
+    first_ = iteration + 1;
     progress_.emplace("train", iterations_, quiet_, iteration);
     events_ = event_file(options, iteration + 1);
   }
@@ -43,6 +45,7 @@ class TrainProgress : public TrainObserver {
     if (events_) events_->start_again(iteration + 1);
     if (!progress_) return;
     progress_.emplace("train", iterations_, quiet_, iteration);
+    first_.reset();  // The time of the whole run is no longer known.
     if (!quiet_) {
       fmt::print(stderr,
                  "isinglass: training diverged and continues from iteration {}; {} says why\n",
@@ -52,6 +55,7 @@ class TrainProgress : public TrainObserver {
   void on_iteration(const Metrics& metrics) override {
     last_ = metrics;
     if (events_) events_->scalars(metrics.iteration, metrics.values);
+    say_expected_time(metrics.iteration);
     const auto loss = metrics.find("loss");
     progress_->update(metrics.iteration,
                       loss ? fmt::format("loss {:.4g}", *loss)
@@ -82,8 +86,29 @@ class TrainProgress : public TrainObserver {
   const std::optional<Metrics>& last() const { return last_; }
 
  private:
+  // Says once how long the iterations will take, after the third one. The first one is not timed,
+  // because it also allocates memory.
+  void say_expected_time(int64_t iteration) {
+    if (quiet_ || !first_ || iteration > *first_ + 2) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (iteration == *first_) begun_ = now;
+    if (iteration < *first_ + 2) return;
+    const double each = std::chrono::duration<double>(now - begun_).count() / 2;
+    const double seconds = each * static_cast<double>(iterations_ - *first_ + 1);
+    if (seconds < kWorthSaying) return;
+    progress_->interrupt(fmt::format("isinglass: {} iterations take about {} at this speed{}\n",
+                                     iterations_ - *first_ + 1, long_duration(seconds),
+                                     seconds < kLong ? ""
+                                                     : "; --preset small is a run of minutes, and "
+                                                       "--max-time ends a run early"));
+  }
+
+  static constexpr double kWorthSaying = 60, kLong = 7200;  // [s]
+
   OutputDirectory& out_;
   int64_t iterations_ = 0;
+  std::optional<int64_t> first_;  // Is the iteration at which the clock starts.
+  std::chrono::steady_clock::time_point begun_ = {};
   bool quiet_;
   std::optional<Progress> progress_;
   std::optional<Metrics> last_;
@@ -110,13 +135,25 @@ bool resumes(const Options& options) {
   return true;
 }
 
+// Adds the end of --max-time, counted from now, to the reasons to stop.
+Context with_deadline(Context context, const Options& options) {
+  if (!options.has("max-time")) return context;
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(options.real("max-time"));
+  context.stop = [stop = context.stop, end] {
+    return (stop && stop()) || std::chrono::steady_clock::now() >= end;
+  };
+  return context;
+}
+
 std::string result_text(const Options& options, const TrainSpec& spec, const TrainResult& result,
                         const std::optional<Metrics>& last, const OutputDirectory& out) {
   if (options.flag("json")) {
     nlohmann::ordered_json json = {
         {"model", spec.model.name},      {"dataset", spec.data.name},
         {"iteration", result.iteration}, {"recoveries", result.recoveries},
-        {"skipped", result.skipped},     {"out", out.path().string()}};
+        {"skipped", result.skipped},     {"interrupted", result.interrupted},
+        {"out", out.path().string()}};
     if (last) json["metrics"] = nlohmann::ordered_json::parse(json_line(*last));
     return text_of(json, 2) + "\n";
   }
@@ -128,14 +165,21 @@ std::string result_text(const Options& options, const TrainSpec& spec, const Tra
                                     ? ""
                                     : fmt::format(" (it diverged {} times; {} says when)",
                                                   result.recoveries, out.file("log.txt").string());
+  const std::string early =
+      result.interrupted
+          ? fmt::format(
+                " of {}, until `--max-time` ended the run; isinglass train --resume {} "
+                "continues it",
+                options.integer("iters"), out.path().string())
+          : "";
   return fmt::format(
-      "{} was trained on {} for {} iterations{}{}; its averaged parameters are in {}\n",
-      spec.model.name, spec.data.name, result.iteration, skipped, recovered,
+      "{} was trained on {} for {} iterations{}{}{}; its averaged parameters are in {}\n",
+      spec.model.name, spec.data.name, result.iteration, early, skipped, recovered,
       out.file("ema.pt").string());
 }
 
 std::string run_train(const Options& options) {
-  const Context context = context_of(options);
+  const Context context = with_deadline(context_of(options), options);
   const bool resumed = context.ranks->any(is_rank0() && resumes(options));
   OutputDirectory out(options);
   TrainProgress progress(out, quiet(options));
@@ -147,7 +191,7 @@ std::string run_train(const Options& options) {
     progress.begin(trainer.iteration(), options);
     result = trainer.run();
     progress.end();
-    if (result.interrupted) {
+    if (result.interrupted && !(options.has("max-time") && !context_of(options).stop())) {
       throw Interrupted(fmt::format(
           "the run was saved after iteration {}; isinglass train --resume {} continues the run",
           result.iteration, out.path().string()));
@@ -155,6 +199,19 @@ std::string run_train(const Options& options) {
   });
   if (!is_rank0()) return "";
   return result_text(options, training.spec(), result, progress.last(), out);
+}
+
+Option max_time_option() {
+  return {.name = "max-time",
+          .type = ValueType::kReal,
+          .unit = "SECONDS",
+          .help =
+              "end the run after the iteration in which this time is over, with a checkpoint "
+              "from which `resume` continues (default: no limit)",
+          .minimum = 0,
+          .above_minimum = true,
+          .stored = false,
+          .topic = Topic::kTraining};
 }
 
 Option preset_option() {
@@ -182,7 +239,7 @@ Command train_command() {
       .presets = training_presets};
   append(command.options, {out_option("run directory; required unless --resume is given"),
                            preset_option(), resume_option("continue the run of this directory"),
-                           overwrite_option(), tensorboard_option()});
+                           overwrite_option(), tensorboard_option(), max_time_option()});
   return command;
 }
 

@@ -26,6 +26,12 @@ std::string rate_text(double per_second) {
 
 }  // namespace
 
+std::string long_duration(double seconds) {
+  if (seconds >= 2 * 3600) return fmt::format("{} h", std::llround(seconds / 3600));
+  if (seconds >= 120) return fmt::format("{} min", std::llround(seconds / 60));
+  return fmt::format("{} s", std::llround(seconds));
+}
+
 Progress::Progress(std::string label, int64_t total, bool quiet, int64_t already)
     : label_(std::move(label)),
       total_(total),
@@ -52,6 +58,12 @@ void Progress::update(int64_t done, const std::string& note) {
   if (quiet_ || !(finished || due())) return;
   last_ = Clock::now();
   show(note);
+}
+
+void Progress::interrupt(const std::string& line) {
+  if (quiet_) return;
+  std::fputs(fmt::format("{}{}", shown_ && terminal_ ? "\r\033[K" : "", line).c_str(), stderr);
+  std::fflush(stderr);
 }
 
 void Progress::show(const std::string& note) {

@@ -8,6 +8,9 @@
 
 namespace isinglass {
 
+// Formats seconds for people: "43 h", "20 min", "45 s".
+std::string long_duration(double seconds);
+
 class Progress {
  public:
   // total: the number of steps of the run. already: those that an earlier run has done.
@@ -21,6 +24,9 @@ class Progress {
 
   // Reports that `done` steps of the total are done. `note` ends the line ("loss 1.2").
   void update(int64_t done, const std::string& note = "");
+
+  // Prints a line of its own above the bar, unless the progress is quiet. The line ends in \n.
+  void interrupt(const std::string& line);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -102,16 +102,18 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       "{} by {}: {} chains, {} steps, {} draws\n"
       "  acceptance {}{}{}, hops per step {}\n"
       "  {} steps/s, {} model calls per chain\n"
-      "  ESS of the {} {} ± {} ({} per step, {} per second and chain){}, R-hat {}{}\n"
+      "  bulk ESS of the {} {} of all chains together, R-hat {}{}\n"
+      "  ESS of the papers, a mean over chains: {} ± {} ({} per step, {} per second and chain){}\n"
       "{}{}{}{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
       summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst, moved,
       number(summary["hops"]), number(summary["steps_per_second"]),
       summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
-      number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
-      stuck, number(summary["rhat"]), rhats_text(summary), base_moves_text(summary),
-      tempering_text(summary), graph_text(summary), solution_text(summary),
+      number(ess["bulk"]), number(summary["rhat"]), rhats_text(summary), number(ess["mean"]),
+      number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]), stuck,
+      base_moves_text(summary), tempering_text(summary), graph_text(summary),
+      solution_text(summary),
       summary["exact"].get<bool>() ? ""
                                    : "  not exact: with these options the sampler's stationary "
                                      "distribution differs from the target\n",

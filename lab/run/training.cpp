@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/registry.h"
@@ -131,6 +132,7 @@ TrainSpec resolved_objective(TrainSpec spec) {
     set_name(spec.model.name, "resnet");
     set_name(spec.sampler.name, kDefaultSampler);
   }
+  set_default(spec.warmup, std::min(spec.train.warmup, spec.train.iterations / 10));
   const NewModelOptions shape;
   set_default(spec.shape.channels, shape.channels);
   set_default(spec.shape.hidden, shape.hidden);
@@ -249,6 +251,7 @@ NewResidualOptions Training::residual_options() const {
 
 TrainOptions Training::train_options() const {
   TrainOptions train = spec_.train;
+  train.warmup = *spec_.warmup;
   const auto steps = static_cast<double>(on_discrete_states(spec_) ? spec_.pcd.steps : 1);
   require_options(
       static_cast<double>(train.iterations) <= kLargestStep / steps,
@@ -352,6 +355,15 @@ void Training::without_chains(TrainObserver* observer) {
         ClassifyOptions{.batch = spec_.batch, .seed = seed}, context_.device, *context_.ranks);
   }
   trainer_ = std::make_unique<Trainer>(model_, std::move(objective), train_options(), watched);
+}
+
+void keep_warmup(TrainSpec& spec, const std::filesystem::path& directory) {
+  if (spec.warmup) return;
+  const std::filesystem::path newest = newest_checkpoint(directory);
+  if (newest.empty()) return;
+  for (const auto& [name, value] : read_checkpoint(newest).settings) {
+    if (name == "warmup") spec.warmup = std::get<int64_t>(value.value);
+  }
 }
 
 std::filesystem::path newest_checkpoint(const std::filesystem::path& directory) {

@@ -112,6 +112,8 @@ struct TrainSpec {
   bool base = true;
   std::optional<double> base_smooth = {};  // Applies to categorical images.
   std::optional<double> l1 = {};           // Applies to an ising.
+  // If it is not given, the warm-up takes a tenth of the iterations, at most train.warmup.
+  std::optional<int64_t> warmup = {};
   std::optional<bool> cuda_graph = {};
   int64_t batch = PcdOptions().batch;
   int64_t seed = 0;

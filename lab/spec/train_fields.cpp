@@ -136,9 +136,11 @@ Fields<TrainSpec> objective_fields() {
             number("batch", "N", "number of images, and of chains, per iteration", 1)),
       of_training(&TrainOptions::iterations, iterations),
       of_training(&TrainOptions::learning_rate, rate),
-      of_training(
-          &TrainOptions::warmup,
-          number("warmup", "N", "iterations over which the learning rate rises to `lr`", 0)),
+      field(&TrainSpec::warmup,
+            number("warmup", "N",
+                   "iterations over which the learning rate rises to `lr` (default: a tenth of "
+                   "`iters`, at most 10000)",
+                   0)),
       of_training(&TrainOptions::schedule, schedule),
       field_in(&TrainSpec::train, field_unless_default(&TrainOptions::end_rate, end_rate)),
       field_in(&TrainSpec::train, field_unless_default(&TrainOptions::clip, clip)),

@@ -66,7 +66,7 @@ class NoGradientsLeft {
 py::tuple train(const TargetPointer& target, const py::dict& options, const py::object& data,
                 const py::object& labels, const std::string& device, const std::string& directory,
                 const py::object& callback, const py::object& stop) {
-  const auto spec = spec_of<TrainSpec>(options, "train");
+  auto spec = spec_of<TrainSpec>(options, "train");
   const bool points = spec.objective == "dsm" || spec.objective == "classify";
   Given given{.model = target ? target->current() : nullptr,
               .data = dataset_of(data, spec.data, {.points = points, .labels = labels})};
@@ -81,6 +81,7 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     const Context context = context_of(place, interrupts);
     const Ranks& ranks = *context.ranks;
     const bool resumed = ranks.any(ranks.is_rank0() && !newest_checkpoint(directory).empty());
+    if (resumed) keep_warmup(spec, directory);
     Training training(spec, context, callback.is_none() ? nullptr : &observer, resumed,
                       std::move(given));
     resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
