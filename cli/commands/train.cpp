@@ -168,7 +168,7 @@ std::string result_text(const Options& options, const TrainSpec& spec, const Tra
   const std::string early =
       result.interrupted
           ? fmt::format(
-                " of {}, until `--max-time` ended the run; isinglass train --resume {} "
+                " of {}, until --max-time ended the run; isinglass train --resume {} "
                 "continues it",
                 options.integer("iters"), out.path().string())
           : "";

@@ -153,6 +153,96 @@ TEST_F(Training, InterruptedRunGoesOnBitForBit) {
   expect_same_end(out);
 }
 
+TEST_F(Training, MaxTimeEndsARunThatGoesOnBitForBit) {
+  const fs::path out = dir_ / "timed";
+  const Outcome timed = run_program(train_command(dir_.path(), "timed") + " --max-time 0.001");
+  ASSERT_EQ(timed.exit_code, 0) << timed.err;
+  EXPECT_EQ(recorded_iterations(out), std::vector<int64_t>{1});
+  EXPECT_NE(timed.out.find("for 1 iterations of 300, until --max-time ended the run"),
+            std::string::npos)
+      << timed.out;
+  const Outcome resumed = run_program(resume_command(out));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  expect_same_end(out);
+}
+
+TEST_F(Training, LongRunsSayHowLongTheyTake) {
+  const std::string run = "train --model rbm --hidden 4 --dataset " + (dir_ / "bars.pt").string() +
+                          " --batch 6 --buffer 20 --radius 2 --max-time 0.5 --threads 1 --iters ";
+  const std::string out = " --overwrite --out " + (dir_ / "long").string();
+  const std::string said = " iterations take about ";
+  const Outcome longer = run_program(run + "100000000" + out);
+  ASSERT_EQ(longer.exit_code, 0) << longer.err;
+  const size_t first = longer.err.find("isinglass: 100000000" + said);
+  ASSERT_NE(first, std::string::npos) << longer.err;
+  EXPECT_EQ(longer.err.find(said, first + 1 + said.size() + 20), std::string::npos) << longer.err;
+  EXPECT_NE(longer.err.find("--preset small"), std::string::npos) << longer.err;
+  EXPECT_EQ(run_program(run + "5" + out).err.find(said), std::string::npos);
+  EXPECT_EQ(run_program(run + "100000000 --quiet" + out).err, "");
+}
+
+TEST_F(Training, PresetFillsInWhatIsNotGiven) {
+  const fs::path out = dir_ / "preset";
+  const std::string run =
+      "train --preset small --dataset " + (dir_ / "bars.pt").string() +
+      " --batch 6 --buffer 20 --iters 2 --threads 1 --quiet --overwrite --out " + out.string();
+  const Outcome small = run_program(run);
+  ASSERT_EQ(small.exit_code, 0) << small.err;
+  const std::string saved = file_bytes(out / "config.toml");
+  for (const char* line : {"channels = 16\n", "radius = 8.0\n", "batch = 6\n", "buffer = 20\n",
+                           "iters = 2\n", "warmup = 100\n", "ema = 0.99\n"}) {
+    EXPECT_NE(saved.find(line), std::string::npos) << line << saved;
+  }
+  EXPECT_EQ(saved.find("preset"), std::string::npos) << saved;
+  // Options of the preset's sampler and model do not apply to others.
+  const Outcome other = run_program(run + " --sampler gwg --model rbm --hidden 4");
+  ASSERT_EQ(other.exit_code, 0) << other.err;
+  const std::string of_other = file_bytes(out / "config.toml");
+  EXPECT_NE(of_other.find("sampler = 'gwg'"), std::string::npos) << of_other;
+  EXPECT_EQ(of_other.find("radius"), std::string::npos) << of_other;
+  const Outcome unknown =
+      run_program("train --preset paper-gwgs --dataset strokes --out " + (dir_ / "none").string());
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("unknown preset 'paper-gwgs'; known: paper-gwg"), std::string::npos)
+      << unknown.err;
+  const Outcome resumed = run_program("train --preset small --resume " + out.string());
+  EXPECT_EQ(resumed.exit_code, 2);
+  EXPECT_NE(resumed.err.find("--preset and --resume exclude each other"), std::string::npos)
+      << resumed.err;
+}
+
+TEST_F(Training, PresetsOfThePapersHaveTheirSettings) {
+  for (const auto& [preset, line] :
+       {std::pair{"paper-gwg", "sampler = 'gwg'\n"}, std::pair{"paper-pas", "radius = 5.0\n"},
+        std::pair{"paper-lbj", "tau = 0.03\n"}}) {
+    const fs::path out = dir_ / preset;
+    const Outcome made = run_program(std::string("train --preset ") + preset + " --dataset " +
+                                     (dir_ / "bars.pt").string() +
+                                     " --channels 2 --batch 2 --steps-per-iter 1 --max-time 0.001 "
+                                     "--threads 1 --quiet --out " +
+                                     out.string());
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const std::string saved = file_bytes(out / "config.toml");
+    for (const char* same : {line, "model = 'resnet'\n", "buffer = 10000\n", "iters = 50000\n",
+                             "lr = 0.0001\n", "warmup = 10000\n", "ema = 0.999\n"}) {
+      EXPECT_NE(saved.find(same), std::string::npos) << same << saved;
+    }
+  }
+}
+
+TEST_F(Training, WarmUpFitsTheLengthOfTheRun) {
+  const std::string run = "train --model rbm --hidden 4 --dataset " + (dir_ / "bars.pt").string() +
+                          " --batch 6 --buffer 20 --radius 2 --threads 1 --quiet --out " +
+                          (dir_ / "warm").string();
+  const auto saved = [&] { return file_bytes(dir_ / "warm" / "config.toml"); };
+  ASSERT_EQ(run_program(run + " --iters 30").exit_code, 0);
+  EXPECT_NE(saved().find("warmup = 3\n"), std::string::npos) << saved();
+  // A resumed run keeps it.
+  ASSERT_EQ(run_program("train --quiet --iters 60 --resume " + (dir_ / "warm").string()).exit_code,
+            0);
+  EXPECT_NE(saved().find("warmup = 3\n"), std::string::npos) << saved();
+}
+
 TEST_F(Training, LargerItersExtendARun) {
   begin("extended");
   ASSERT_EQ(run_program(resume_command(dir_ / "extended") + " --iters 300").exit_code, 0);

@@ -51,7 +51,7 @@ def test_options_are_those_of_the_program(function, command, program):
                     {"model", "weights", "factors", "sites", "categories", "penalty", "class_",
                      "image", "instance", "gradient_model", "dataset", "netcdf", "list",
                      "checkpoint_every", "resume"},
-                "train": {"dataset", "resume"},
+                "train": {"dataset", "resume", "preset", "max_time"},
                 "evaluate": {"model", "instance", "weights", "factors", "sites", "categories",
                              "penalty", "class_", "image", "dataset", "resume"},
                 "ablate": {"preset", "resume"}}[command]
