@@ -154,7 +154,7 @@ const OptionValue* value_in(const OptionValues& values, const std::string& name)
   return found == values.end() ? nullptr : &found->second;
 }
 
-// Returns the values of --preset, without what the given ones replace as a whole: with another model
+// Returns the values of --preset, without what given ones replace as a whole: with another model
 // or sampler, the preset's options of its own do not apply.
 OptionValues preset_values(const Command& command, const OptionValues& flags,
                            const OptionValues& configured) {

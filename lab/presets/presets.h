@@ -1,5 +1,5 @@
-// Finds presets, which are part of the program: the grids of the papers (lab/presets/grids/) and the
-// configurations of training (lab/presets/training/).
+// Finds presets, which are part of the program: the grids of the papers (lab/presets/grids/) and
+// the configurations of training (lab/presets/training/).
 #pragma once
 
 #include <string>

@@ -30,8 +30,8 @@ const std::vector<std::pair<std::string, Diagnostic>>& ess_kinds() {
   return kinds;
 }
 
-// Returns the diagnostic of a statistic [draws, chains] as a number, or that of every site of states
-// [draws, chains, D] as a tensor [D].
+// Returns the diagnostic of a statistic [draws, chains] as a number, or that of every site of a
+// sample of states [draws, chains, D] as a tensor [D].
 py::object of_series(const py::object& given, const Diagnostic& diagnostic) {
   const torch::Tensor x = tensor_of(given, "x");
   require(x.dim() == 2 || x.dim() == 3,
