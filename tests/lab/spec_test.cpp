@@ -10,6 +10,7 @@
 #include "engine/options.h"
 #include "engine/registry.h"
 #include "engine/sampler.h"
+#include "lab/embedded.h"
 #include "lab/run/training.h"
 #include "lab/spec/configuration.h"
 #include "lab/spec/field.h"
@@ -173,6 +174,31 @@ seed = 0
 )");
   EXPECT_EQ(scores.dsm.noise, 0.1);
   EXPECT_EQ(values_of(resolved_objective(scores)), values_of(scores));
+}
+
+TEST(Specs, PresetsOfTrainingAreRuns) {
+  const OptionTable table = options_of<TrainSpec>();
+  for (const EmbeddedFile& preset : training_presets()) {
+    SCOPED_TRACE(preset.name);
+    OptionValues values = read_configuration_text(table, "train", preset.text, preset.name);
+    for (const auto& [name, value] : values) check_value(*find_option(table, name), value);
+    values.emplace("dataset", "strokes");
+    const TrainSpec spec = resolved_objective(spec_of<TrainSpec>(values));
+    const OptionValues all = values_of(spec);
+    for (const auto& [name, value] : values) EXPECT_EQ(all.at(name), value) << name;
+    EXPECT_LE(*spec.warmup, spec.train.iterations / 5);
+  }
+}
+
+TEST(Specs, WarmUpIsATenthOfTheRunUnlessItIsGiven) {
+  const auto warmup = [](OptionValues values) {
+    values.emplace("dataset", "strokes");
+    return *resolved_objective(spec_of<TrainSpec>(values)).warmup;
+  };
+  EXPECT_EQ(warmup({{"iters", int64_t{1000}}}), 100);
+  EXPECT_EQ(warmup({{"iters", int64_t{5}}}), 0);
+  EXPECT_EQ(warmup({{"iters", int64_t{1000000}}}), 10000);
+  EXPECT_EQ(warmup({{"iters", int64_t{1000}}, {"warmup", int64_t{700}}}), 700);
 }
 
 TEST(Specs, OfTrainingRefuseWhatGoesWithOtherObjectives) {
