@@ -194,7 +194,7 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   if (given_.model) return given_.model;
   const std::string& name = spec_.model.name;
   const bool on_base = name == kResidual;
-  require_options(!on_base || has_chains(spec_),
+  require_options(!on_base || on_discrete_states(spec_),
                   "`model` residual cannot be combined with `objective` {}", spec_.objective);
   require_options(on_base || find_model(name).trainable(),
                   "`model` {} cannot be trained; resnet, mlp, rbm, ising or residual is needed",
