@@ -1,214 +1,241 @@
-// Implements the parser of the graph formats, and the recognition of formats that are refused.
+// Implements the parser of the graph formats, and the recognition of METIS files.
 #include "models/lattice/graph_file.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <set>
-#include <string_view>
-#include <vector>
 
 #include "io/error.h"
-#include "io/files.h"
-#include "io/pt/utf8.h"
+#include "models/lattice/text_lines.h"
 
 namespace isinglass {
 namespace {
 
 constexpr int64_t kMostVertices = 1 << 24, kMostEdges = 1 << 25;
 
-struct Line {
-  int64_t number;
-  int64_t place;  // position among the lines that are not comments, blank ones included
-  std::vector<std::string_view> words;
-};
-
 struct Edge {
   int64_t line, u, v;
   double weight;
+  bool weighted;  // the file gives the weight
 };
 
 struct Header {
   int64_t vertices, edges;
 };
 
-std::vector<std::string_view> words_of(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  std::vector<std::string_view> words;
-  for (size_t at = text.find_first_not_of(kSpace); at != text.npos;) {
-    const size_t end = std::min(text.find_first_of(kSpace, at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(kSpace, end);
-  }
-  return words;
-}
-
-template <class T>
-std::optional<T> number_of(std::string_view word) {
-  T value{};
-  const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || rest != word.data() + word.size()) return std::nullopt;
-  return value;
-}
-
-// Returns V if the comment is "optimum V", "optimum: V" or "optimum = V", followed by nothing but
-// text in parentheses.
-std::optional<double> optimum_in(std::vector<std::string_view> comment) {
-  comment[0].remove_prefix(
-      comment[0] == "c" ? 1 : std::min(comment[0].find_first_not_of("#%"), comment[0].size()));
-  if (comment[0].empty()) comment.erase(comment.begin());
-  if (comment.size() < 2 || (comment[0] != "optimum" && comment[0] != "optimum:")) return {};
-  const size_t value = comment[1] == "=" ? 2 : 1, behind = value + 1;
-  if (value >= comment.size()) return {};
-  if (behind < comment.size() && comment[behind][0] != '(') return {};
-  return number_of<double>(comment[value]);
-}
+// Holds the first line of a METIS file: n m, then a format of up to three digits 0 or 1 and, if
+// vertices have weights, their number of weights.
+struct MetisHeader {
+  int64_t vertices, edges;
+  bool sizes, weighted_edges;  // each vertex has a size; each edge has a weight
+  int64_t vertex_weights;      // weights of a vertex
+  size_t own() const { return static_cast<size_t>(sizes ? 1 : 0) + vertex_weights; }
+};
 
 class GraphReader {
  public:
-  explicit GraphReader(const std::filesystem::path& file) : source_(file.string()) {
-    text_ = read_file(file);
-    if (text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);  // a byte-order mark
-    const bool control = std::any_of(text_.begin(), text_.end(), [](unsigned char c) {
-      return c < ' ' && c != '\n' && c != '\r' && c != '\t';
-    });
-    require(!control && is_utf8(text_), "{} is not a graph: the file is not text", source_);
-    split_lines();
-    require(!lines_.empty(), "{} is not a graph: the file has no edges", source_);
+  explicit GraphReader(const std::filesystem::path& file) : text_(file, "a graph") {
+    for (const TextLine& comment : text_.comments()) {
+      const auto said = named_in(comment, "optimum");
+      if (const auto value = said ? number_of<double>(*said) : std::nullopt) optimum_ = value;
+    }
   }
 
   Graph read() {
-    if (lines_[0].words[0] == "p") {
+    const auto matrix = text_.matrix_header();
+    require(!lines().empty(), "{} is not a graph: the file has no edges", source());
+    if (matrix) {
+      read_matrix(*matrix);
+    } else if (lines()[0].words[0] == "p") {
       read_dimacs();
+    } else if (const auto metis = metis_header(); metis && is_metis(*metis)) {
+      read_metis(*metis);
     } else {
       read_edge_list();
     }
+    check_weights();
     return graph();
   }
 
  private:
-  void split_lines() {
-    const std::string_view text = text_;
-    int64_t number = 0, place = 0;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      std::vector<std::string_view> words = words_of(text.substr(at, end - at));
-      at = end + 1;
-      ++number;
-      if (!words.empty() && (words[0][0] == '#' || words[0][0] == '%' || words[0] == "c")) {
-        require(words[0] != "%%MatrixMarket" && words[0] != "%MatrixMarket",
-                "{}: line {}: this is a MatrixMarket file, which cannot be read; remove its first "
-                "lines, through the line of three sizes, to leave an edge list, which can be read",
-                source_, number);
-        if (const auto value = optimum_in(words)) optimum_ = value;
-        continue;
-      }
-      if (!words.empty()) lines_.push_back({number, place, std::move(words)});
-      ++place;
-    }
-  }
+  const std::string& source() const { return text_.source(); }
+  const std::vector<TextLine>& lines() const { return text_.lines(); }
 
-  int64_t whole(const Line& line, size_t word, const char* what) const {
-    const auto value = number_of<int64_t>(line.words[word]);
-    require(value && *value >= 0, "{}: line {}: '{}' is not a {}; a whole number is needed",
-            source_, line.number, line.words[word].substr(0, 40), what);
-    return *value;
-  }
-
-  double weight(const Line& line, size_t word) const {
-    const auto value = number_of<double>(line.words[word]);
-    require(value && std::isfinite(*value), "{}: line {}: '{}' is not a weight; a number is needed",
-            source_, line.number, line.words[word].substr(0, 40));
-    return *value;
-  }
-
-  // Parses u v [weight], starting at the word `first`.
-  Edge edge(const Line& line, size_t first) const {
+  // Parses u v [weight], starting at the word `first`. The weight may be {} or {'weight': w}.
+  Edge edge(const TextLine& line, size_t first) const {
     const size_t words = line.words.size() - first;
-    require(
-        words != 1 || line.words[first].find(',') == std::string_view::npos,
-        "{}: line {}: '{}' has commas; vertices and weights must be separated by spaces or tabs",
-        source_, line.number, line.words[first].substr(0, 40));
     require(words == 2 || words == 3,
-            "{}: line {} has {} word{}; an edge needs two vertices and may have a weight", source_,
+            "{}: line {} has {} word{}; an edge needs two vertices and may have a weight", source(),
             line.number, words, words == 1 ? "" : "s");
-    return {line.number, whole(line, first, "vertex"), whole(line, first + 1, "vertex"),
-            words == 3 ? weight(line, first + 2) : 1};
+    Edge edge = {line.number, text_.whole(line, first, "vertex"),
+                 text_.whole(line, first + 1, "vertex"), 1, false};
+    if (words == 2) return edge;
+    if (line.words[first + 2].starts_with('{')) {
+      const auto weight = weight_in(line, line.words[first + 2]);
+      edge.weighted = weight.has_value();
+      edge.weight = weight.value_or(1);
+    } else {
+      edge.weighted = true;
+      edge.weight = text_.real(line, first + 2, "weight");
+    }
+    return edge;
+  }
+
+  // Returns w of the attributes {'weight': w, …} that networkx writes, or nothing if they have no
+  // weight.
+  std::optional<double> weight_in(const TextLine& line, std::string_view attributes) const {
+    size_t at = attributes.find("'weight'");
+    if (at == attributes.npos) at = attributes.find("\"weight\"");
+    if (at == attributes.npos) return {};
+    std::string_view rest = attributes.substr(at + std::string_view("'weight'").size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(": "), rest.size()));
+    rest = rest.substr(0, rest.find_first_of(" ,}"));
+    const TextLine weight = {line.number, line.place, false, {rest}};
+    return text_.real(weight, 0, "weight");
+  }
+
+  void read_matrix(const MatrixHeader& matrix) {
+    for (size_t i = 1; i < lines().size(); ++i) {
+      const TextLine& line = lines()[i];
+      const size_t words = matrix.pattern ? 2 : 3;
+      require(line.words.size() == words,
+              "{}: line {} has {} words; an entry of this MatrixMarket file must have {}", source(),
+              line.number, line.words.size(), words);
+      edges_.push_back(edge(line, 0));
+    }
+    format_ = "MatrixMarket";
+    form_ = matrix.symmetric ? "MatrixMarket symmetric" : "MatrixMarket general";
+    header_ = {matrix.size, matrix.entries};
+    first_vertex_ = 1;
+    check_count(matrix.entries == std::ssize(edges_));
   }
 
   void read_dimacs() {
-    const Line& head = lines_[0];
-    require(head.words.size() == 4 && (head.words[1] == "edge" || head.words[1] == "col"),
-            "{}: line {}: a DIMACS header must have the form 'p edge n m'", source_, head.number);
-    header_ = {whole(head, 2, "number of vertices"), whole(head, 3, "number of edges")};
-    for (size_t i = 1; i < lines_.size(); ++i) {
-      require(
-          lines_[i].words[0] == "e",
-          "{}: line {} begins with '{}'; after the DIMACS header edges must have the form 'e u v'",
-          source_, lines_[i].number, lines_[i].words[0].substr(0, 40));
-      edges_.push_back(edge(lines_[i], 1));
+    const TextLine& head = lines()[0];
+    const std::string kind(head.words.size() == 4 ? head.words[1] : "");
+    const bool pace = kind == "td" || kind == "tw";  // PACE: lines u v
+    require(pace || kind == "edge" || kind == "edges" || kind == "col",
+            "{}: line {}: a DIMACS header must have the form 'p edge n m'", source(), head.number);
+    header_ = {text_.whole(head, 2, "number of vertices"), text_.whole(head, 3, "number of edges")};
+    for (size_t i = 1; i < lines().size(); ++i) {
+      const TextLine& line = lines()[i];
+      if (line.words[0] == "n" && line.words.size() == 3) {
+        check_vertex_weight(line, line.words[1], text_.real(line, 2, "weight"));
+        continue;
+      }
+      require(pace || line.words[0] == "e",
+              "{}: line {} begins with '{}'; after the DIMACS header edges must have the form "
+              "'e u v'",
+              source(), line.number, line.words[0].substr(0, 40));
+      edges_.push_back(edge(line, line.words[0] == "e" ? 1 : 0));
     }
     first_vertex_ = 1;
-    form_ = "p edge n m";
+    format_ = pace ? "PACE" : "DIMACS";
+    form_ = pace ? "p td n m" : "p edge n m";
     // Some published files list, or count, every edge in both directions.
-    const auto listed = static_cast<int64_t>(edges_.size()), said = header_->edges;
+    const auto listed = std::ssize(edges_), said = header_->edges;
     check_count(listed == said || listed == 2 * said || 2 * listed == said);
   }
 
+  // Throws Error unless the weight of a vertex is 1: the problems have no weights of vertices.
+  void check_vertex_weight(const TextLine& line, std::string_view vertex, double weight) const {
+    require(weight == 1,
+            "{}: line {}: vertex {} has the weight {}; weights of vertices other than 1 are not "
+            "supported",
+            source(), line.number, vertex, weight);
+  }
+
   void read_edge_list() {
-    require(lines_[0].words[0] != "e",
-            "{}: line {}: an edge 'e u v' comes before the header 'p edge n m'", source_,
-            lines_[0].number);
-    refuse_neighbour_lists();
-    for (const Line& line : lines_) edges_.push_back(edge(line, 0));
-    take_header();
-    for (const Line& line : lines_) {
-      require(line.words.size() == lines_[0].words.size(),
-              "{}: line {} has {} words, but line {} has {}; either all edges must have a weight "
-              "or none",
-              source_, line.number, line.words.size(), lines_[0].number, lines_[0].words.size());
+    require(lines()[0].words[0] != "e",
+            "{}: line {}: an edge 'e u v' comes before the header 'p edge n m'", source(),
+            lines()[0].number);
+    const bool names = skip_column_names();
+    for (size_t i = names ? 1 : 0; i < lines().size(); ++i) edges_.push_back(edge(lines()[i], 0));
+    require(!edges_.empty(), "{} is not a graph: the file has no edges", source());
+    const auto last_word = lines().back().words.back();
+    format_ = lines().back().separated     ? "CSV"
+              : last_word.starts_with('{') ? "networkx"
+                                           : "edge list";
+    if (names) {
+      form_ = "column names";
+    } else {
+      take_header();
     }
     const bool from_zero = std::any_of(edges_.begin(), edges_.end(),
                                        [](const Edge& e) { return e.u == 0 || e.v == 0; });
     first_vertex_ = from_zero ? 0 : 1;
   }
 
-  // Throws Error if the text is a METIS file. Such a file starts with n m and, optionally, a format
-  // of up to three digits 0 or 1. Then it has one line for each vertex, from 1, with the vertex's
-  // neighbours. If the last digit is 1, each neighbour is followed by the weight of the edge; for
-  // every other digit that is 1, one number of the vertex comes first. Lists of two or three words
-  // could be mistaken for edges.
-  void refuse_neighbour_lists() const {
-    const Line& head = lines_[0];
-    if (head.words.size() < 2 || head.words.size() > 3) return;
+  // Returns true if the first line of a CSV file names its columns.
+  bool skip_column_names() const {
+    const TextLine& head = lines()[0];
+    const bool names = head.separated && std::none_of(head.words.begin(), head.words.end(),
+                                                      [](std::string_view word) {
+                                                        return number_of<double>(word).has_value();
+                                                      });
+    require(!names || head.words.size() == 2 || head.words.size() == 3,
+            "{}: line {} names {} columns, {}; a CSV file of edges needs two columns of vertices "
+            "and may have one of weights",
+            source(), head.number, head.words.size(), fmt::join(head.words, ", "));
+    return names;
+  }
+
+  std::optional<MetisHeader> metis_header() const {
+    const TextLine& head = lines()[0];
+    if (head.words.size() < 2 || head.words.size() > 4 || head.separated) return {};
     const auto n = number_of<int64_t>(head.words[0]), m = number_of<int64_t>(head.words[1]);
-    const std::string_view format = head.words.size() == 3 ? head.words[2] : "0";
-    if (!n || !m || format.size() > 3 || format.find_first_not_of("01") != format.npos) return;
-    const size_t own = std::count(format.begin(), format.end() - 1, '1');
-    const size_t each = format.back() == '1' ? 2 : 1;
+    const std::string_view format = head.words.size() > 2 ? head.words[2] : "0";
+    if (!n || !m || *n < 1 || *n > kMostVertices || *m < 1 || *m > kMostEdges) return {};
+    if (format.size() > 3 || format.find_first_not_of("01") != format.npos) return {};
+    const auto digit = [&](size_t from_right) {
+      return from_right <= format.size() && format[format.size() - from_right] == '1';
+    };
+    const auto more = head.words.size() > 3 ? number_of<int64_t>(head.words[3]) : 1;
+    if (!more || *more < 0 || *more > 100) return {};
+    return MetisHeader{*n, *m, digit(3), digit(1), digit(2) ? *more : 0};
+  }
+
+  // Returns true if the lines after the first one are the lists of neighbours of a METIS file: one
+  // line for each vertex, from 1. Lists of two or three words could be mistaken for edges, so that
+  // they must be symmetric and say something else than these edges would. Otherwise the number of
+  // lines and their lengths decide, and read_metis() refuses what is wrong.
+  bool is_metis(const MetisHeader& head) const {
+    if (lines().size() < 2) return false;
+    const bool edge_lengths = std::all_of(
+        lines().begin() + 1, lines().end(),
+        [](const TextLine& line) { return line.words.size() == 2 || line.words.size() == 3; });
+    const int64_t last = lines().back().place - lines()[0].place;
+    if (!edge_lengths) {
+      const bool whole = std::all_of(lines().begin() + 1, lines().end(), [](const TextLine& line) {
+        return std::all_of(line.words.begin(), line.words.end(), [](std::string_view word) {
+          return number_of<int64_t>(word).has_value();
+        });
+      });
+      return whole && last == head.vertices && head.vertices > 1;
+    }
     std::vector<std::pair<int64_t, int64_t>> neighbours;
-    for (size_t i = 1; i < lines_.size(); ++i) {
-      const int64_t vertex = lines_[i].place - head.place;
-      const std::vector<std::string_view>& words = lines_[i].words;
-      if (vertex > *n || words.size() < own || (words.size() - own) % each != 0) return;
-      for (size_t w = own; w < words.size(); w += each) {
-        const auto neighbour = number_of<int64_t>(words[w]);
-        if (!neighbour || *neighbour < 1 || *neighbour > *n || *neighbour == vertex) return;
+    if (last > head.vertices) return false;
+    const size_t each = head.weighted_edges ? 2 : 1;
+    for (size_t i = 1; i < lines().size(); ++i) {
+      const TextLine& line = lines()[i];
+      const int64_t vertex = line.place - lines()[0].place;
+      if (line.words.size() < head.own() || (line.words.size() - head.own()) % each != 0)
+        return false;
+      for (size_t w = head.own(); w < line.words.size(); w += each) {
+        const auto neighbour = number_of<int64_t>(line.words[w]);
+        const bool fits = neighbour && *neighbour >= 1 && *neighbour <= head.vertices;
+        if (!fits || *neighbour == vertex) return false;
         neighbours.emplace_back(vertex, *neighbour);
       }
     }
-    if (std::ssize(neighbours) != 2 * *m) return;
-    if (head.words.size() == 2 && is_edges_of(neighbours)) return;
+    if (std::ssize(neighbours) != 2 * head.edges) return false;
+    if (lines()[0].words.size() == 2 && is_edges_of(neighbours)) return false;
     std::sort(neighbours.begin(), neighbours.end());
-    const bool symmetric = std::all_of(neighbours.begin(), neighbours.end(), [&](const auto& pair) {
+    return std::all_of(neighbours.begin(), neighbours.end(), [&](const auto& pair) {
       return std::binary_search(neighbours.begin(), neighbours.end(),
                                 std::pair(pair.second, pair.first));
     });
-    require(!symmetric,
-            "{}: line {}: this is a METIS file, whose lines after '{} {}' each hold the neighbours "
-            "of a vertex, and cannot be read; a DIMACS file, which has a header 'p edge n m' and a "
-            "line 'e u v' per edge, can be read",
-            source_, head.number, *n, *m);
   }
 
   // Returns true if the lines after the first one, read as edges, give the same graph. This is so
@@ -216,36 +243,97 @@ class GraphReader {
   bool is_edges_of(const std::vector<std::pair<int64_t, int64_t>>& neighbours) const {
     std::set<std::pair<int64_t, int64_t>> listed, edges;
     for (const auto& [u, v] : neighbours) listed.insert(std::minmax(u, v));
-    for (size_t i = 1; i < lines_.size(); ++i) {
-      if (lines_[i].words.size() != 2) return false;
-      edges.insert(std::minmax(*number_of<int64_t>(lines_[i].words[0]),
-                               *number_of<int64_t>(lines_[i].words[1])));
+    for (size_t i = 1; i < lines().size(); ++i) {
+      if (lines()[i].words.size() != 2) return false;
+      edges.insert(std::minmax(*number_of<int64_t>(lines()[i].words[0]),
+                               *number_of<int64_t>(lines()[i].words[1])));
     }
     return listed == edges;
   }
 
-  // Takes the first line as a header n m if the other lines have weights and it has none, or if n
-  // is at least as large as all vertices and m is either the number of edges or too large to be a
-  // vertex.
+  void read_metis(const MetisHeader& head) {
+    const size_t each = head.weighted_edges ? 2 : 1;
+    std::vector<Edge> listed;
+    for (size_t i = 1; i < lines().size(); ++i) {
+      const TextLine& line = lines()[i];
+      const int64_t vertex = line.place - lines()[0].place;
+      require(vertex <= head.vertices,
+              "{}: line {}: this METIS file has more lines than its header has vertices, {}",
+              source(), line.number, head.vertices);
+      const size_t own = head.own();
+      require(line.words.size() >= own && (line.words.size() - own) % each == 0,
+              "{}: line {} has {} words; in this METIS file it must have {} number{} of the vertex "
+              "and {} for every neighbour",
+              source(), line.number, line.words.size(), own, own == 1 ? "" : "s", each);
+      for (size_t w = head.sizes ? 1 : 0; w < own; ++w) {
+        check_vertex_weight(line, std::to_string(vertex), text_.real(line, w, "weight"));
+      }
+      for (size_t w = own; w < line.words.size(); w += each) {
+        const int64_t neighbour = text_.whole(line, w, "vertex");
+        require(neighbour >= 1 && neighbour <= head.vertices,
+                "{}: line {}: vertex {} is not between 1 and {}", source(), line.number, neighbour,
+                head.vertices);
+        const double weight = each == 2 ? text_.real(line, w + 1, "weight") : 1;
+        listed.push_back({line.number, vertex, neighbour, weight, each == 2});
+      }
+    }
+    check_both_ends(listed);
+    for (const Edge& e : listed) {
+      require(e.u != e.v, "{}: line {}: the edge joins vertex {} with itself", source(), e.line,
+              e.u);
+      if (e.u < e.v) edges_.push_back(e);
+    }
+    format_ = "METIS";
+    form_ = "METIS n m";
+    first_vertex_ = 1;
+    header_ = {head.vertices, head.edges};
+    check_count(std::ssize(edges_) == head.edges);
+  }
+
+  // Throws Error unless every neighbour lists the vertex, too, with the same weight.
+  void check_both_ends(const std::vector<Edge>& listed) const {
+    const auto key = [](const Edge& e) { return std::tuple(e.u, e.v, e.weight); };
+    std::vector<std::tuple<int64_t, int64_t, double>> keys;
+    for (const Edge& e : listed) keys.push_back(key(e));
+    std::sort(keys.begin(), keys.end());
+    for (const Edge& e : listed) {
+      require(std::binary_search(keys.begin(), keys.end(), std::tuple(e.v, e.u, e.weight)),
+              "{}: line {}: vertex {} has the neighbour {}, which does not list it with the same "
+              "weight; METIS files must list every edge at both ends",
+              source(), e.line, e.u, e.v);
+    }
+  }
+
+  // Takes the first edge as a header n m if the others have weights and it has none, or if n is at
+  // least as large as all vertices and m is either the number of edges or too large to be a vertex.
   void take_header() {
-    if (lines_[0].words.size() != 2 || edges_.size() < 2) return;
+    if (lines()[0].words.size() != 2 || edges_.size() < 2) return;
     int64_t largest = 0;
     for (size_t i = 1; i < edges_.size(); ++i) {
       largest = std::max({largest, edges_[i].u, edges_[i].v});
     }
     const Header head = {edges_[0].u, edges_[0].v};
-    const bool counts = head.edges == static_cast<int64_t>(edges_.size()) - 1;
+    const bool counts = head.edges == std::ssize(edges_) - 1;
     const bool fits = head.vertices >= largest && (counts || head.edges > largest);
-    if (lines_[1].words.size() != 3 && !fits) return;
+    if (!edges_[1].weighted && !fits) return;
     header_ = head;
+    format_ = "G-set";
     form_ = "n m";
     edges_.erase(edges_.begin());
-    lines_.erase(lines_.begin());
     check_count(counts);
   }
 
+  void check_weights() const {
+    for (const Edge& e : edges_) {
+      const auto has = [](const Edge& edge) { return edge.weighted ? "a weight" : "no weight"; };
+      require(e.weighted == edges_[0].weighted,
+              "{}: line {} has {}, but line {} has {}; either all edges must have a weight or none",
+              source(), e.line, has(e), edges_[0].line, has(edges_[0]));
+    }
+  }
+
   void check_count(bool right) const {
-    require(right, "{}: the header gives {} edges, but the file has {}", source_, header_->edges,
+    require(right, "{}: the header gives {} edges, but the file has {}", source(), header_->edges,
             edges_.size());
   }
 
@@ -255,17 +343,17 @@ class GraphReader {
       const int64_t last = first_vertex_ + (header_ ? header_->vertices : kMostVertices) - 1;
       for (const int64_t vertex : {e.u, e.v}) {
         require(vertex >= first_vertex_ && vertex <= last,
-                "{}: line {}: vertex {} is not between {} and {}", source_, e.line, vertex,
+                "{}: line {}: vertex {} is not between {} and {}", source(), e.line, vertex,
                 first_vertex_, last);
         if (!header_) vertices = std::max(vertices, vertex - first_vertex_ + 1);
       }
-      require(e.u != e.v, "{}: line {}: the edge joins vertex {} with itself", source_, e.line,
+      require(e.u != e.v, "{}: line {}: the edge joins vertex {} with itself", source(), e.line,
               e.u);
       std::tie(e.u, e.v) = std::minmax({e.u - first_vertex_, e.v - first_vertex_});
     }
-    require(vertices <= kMostVertices, "{} has {} vertices; at most {} are allowed", source_,
+    require(vertices <= kMostVertices, "{} has {} vertices; at most {} are allowed", source(),
             vertices, kMostVertices);
-    require(!edges_.empty(), "{} is not a graph: the file has no edges", source_);
+    require(!edges_.empty(), "{} is not a graph: the file has no edges", source());
     const auto given = static_cast<int64_t>(edges_.size());
     merge_repeated();
     Graph graph{vertices, torch::empty({static_cast<int64_t>(edges_.size()), 2}, torch::kInt64),
@@ -277,7 +365,8 @@ class GraphReader {
     }
     const auto edges = static_cast<int64_t>(edges_.size());
     const int64_t joined = std::get<0>(at::_unique(graph.edges)).numel();
-    graph.reading = {form_, first_vertex_, vertices, edges, vertices - joined, given - edges};
+    graph.reading = {format_,           form_,        first_vertex_, vertices, edges,
+                     vertices - joined, given - edges};
     return graph;
   }
 
@@ -287,19 +376,18 @@ class GraphReader {
                      [&](const Edge& a, const Edge& b) { return ends(a) < ends(b); });
     const auto same = [&](const Edge& a, const Edge& b) {
       require(ends(a) != ends(b) || a.weight == b.weight,
-              "{}: line {}: the edge {} {} has the weight {}, but on line {} it has {}", source_,
+              "{}: line {}: the edge {} {} has the weight {}, but on line {} it has {}", source(),
               b.line, b.u + first_vertex_, b.v + first_vertex_, b.weight, a.line, a.weight);
       return ends(a) == ends(b);
     };
     edges_.erase(std::unique(edges_.begin(), edges_.end(), same), edges_.end());
   }
 
-  std::string source_, text_;
-  std::vector<Line> lines_;  // of the non-comment lines
+  TextLines text_;
   std::vector<Edge> edges_;
   std::optional<Header> header_;
   std::optional<double> optimum_;
-  std::string form_ = "none";  // form of the header
+  std::string format_, form_ = "none";  // form of the header
   int64_t first_vertex_ = 0;
 };
 
@@ -307,6 +395,14 @@ class GraphReader {
 
 Graph read_graph(const std::filesystem::path& file) {
   return GraphReader(file).read();
+}
+
+bool is_graph_text(const std::filesystem::path& file) {
+  const TextLines text(file, "a graph");
+  if (text.lines().empty()) return false;
+  const TextLine& head = text.lines()[0];
+  return head.words[0] == "p" || number_of<double>(head.words[0]) ||
+         (head.separated && head.words.size() <= 3);
 }
 
 Graph graph_of(int64_t vertices, const torch::Tensor& edges, const torch::Tensor& weight,

@@ -1,14 +1,18 @@
-// Reads undirected graphs in the text formats in which benchmarks publish them.
+// Reads undirected graphs in the text formats in which benchmarks and libraries write them.
 //
-//   edge list   u v [weight] a line; vertices start at 0 if any vertex is 0, otherwise at 1
-//   Gset        an edge list after a first line n m: the numbers of vertices and of edges
-//   DIMACS      p edge n m (or p col n m), then e u v [weight] a line; vertices start at 1
+//   edge list     u v [weight] a line; vertices start at 0 if any vertex is 0, otherwise at 1
+//   Gset          an edge list after a first line n m: the numbers of vertices and of edges
+//   DIMACS        p edge n m (or p col n m), then e u v [weight] a line; vertices start at 1
+//   PACE          p td n m (or p tw n m), then u v a line; vertices start at 1
+//   MatrixMarket  a square sparse matrix, real, integer or pattern, whose entries are the edges
+//   METIS         n m [format], then a line with the neighbours of each vertex, from 1
+//   networkx      an edge list with the attributes {} or {'weight': w} as the last word
+//   CSV           an edge list with commas or semicolons, perhaps after a line of column names
 //
-// Lines that begin with # or %, and DIMACS's c lines, are comments. A comment that consists of
+// Lines and comments are those of models/lattice/text_lines.h. A comment that consists of
 // `optimum V`, optionally followed by text in parentheses, gives the known optimum of the problem
 // that the file belongs to. Either all edges of a list have a weight, or none has and all weights
-// are 1. An edge that is repeated with the same weight, in either direction, counts once. METIS
-// files, whose lines hold the neighbours of a vertex, and MatrixMarket files are refused.
+// are 1. An edge that is repeated with the same weight, in either direction, counts once.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +25,8 @@ namespace isinglass {
 
 // Describes how a text was interpreted.
 struct GraphReading {
-  std::string header;         // form of the header: "none", "n m" or "p edge n m"
+  std::string format;         // "edge list", "G-set", "DIMACS", "CSV" and so on
+  std::string header;         // form of the header: "none", "n m", "p edge n m" and so on
   int64_t first_vertex;       // the number that the file gives the first vertex: 0 or 1
   int64_t vertices, edges;    // of the graph that was read
   int64_t isolated_vertices;  // vertices without edges
@@ -37,9 +42,13 @@ struct Graph {
 };
 
 // Reads a graph. Throws Error naming the file and the offending line: a word that is not a number,
-// a vertex out of range, an edge from a vertex to itself, or a header that is missing or gives
-// another number of edges. Files that may be in another format are refused, too.
+// a vertex out of range, an edge from a vertex to itself, a vertex whose weight is not 1, or a
+// header that is missing or gives another number of edges.
 Graph read_graph(const std::filesystem::path& file);
+
+// Returns true if the first line of a text looks like that of a graph: it begins with a number or
+// is a header of DIMACS, MatrixMarket or CSV.
+bool is_graph_text(const std::filesystem::path& file);
 
 // Returns a graph from tensors: edges int64 [E, 2] between two different vertices of 0 … n − 1, in
 // either direction; weight [E]. Throws Error, naming `source`, for an edge that occurs twice.

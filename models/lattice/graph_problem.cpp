@@ -9,7 +9,8 @@ namespace {
 
 constexpr double kPenalty = 1.5;
 
-constexpr const char* kGraph = "a graph as text: an edge list, Gset or DIMACS";
+constexpr const char* kGraph =
+    "a graph as text: an edge list, G-set, DIMACS, MatrixMarket, METIS, networkx or CSV";
 
 // Reads the graph from the file, or from tensors: edges [E, 2], optionally weight [E], and `sites`
 // if there are vertices without edges after the last one with an edge.

@@ -38,8 +38,12 @@ void fuzz(const std::vector<std::string>& texts, std::string_view alphabet,
 TEST(TextFuzz, Graphs) {
   const std::vector<std::string> texts = {"0 1 1\n2 1 -2\n\n  2\t3 1.5\r\n",
                                           "# optimum 2.5\n4 3\n1 2\n3 2\n3 4\n",
-                                          "c a path\np edge 4 3\ne 1 2 1\ne 3 2 -2e1\ne 3 4 .5\n"};
-  fuzz(texts, "0123456789 .-\nepc#%", [](const std::filesystem::path& file) {
+                                          "c a path\np edge 4 3\ne 1 2 1\ne 3 2 -2e1\ne 3 4 .5\n",
+                                          "%%MatrixMarket matrix coordinate real general\n"
+                                          "3 3 2\n1 2 .5\n3 2 1\n",
+                                          "3 2 1\n2 7\n1 7 3 9\n2 9\n",
+                                          "u,v\n0,1,{'weight': 2}\n1;2;3\n"};
+  fuzz(texts, "0123456789 .-\nepc#%,;{}'", [](const std::filesystem::path& file) {
     const Graph graph = read_graph(file);
     if (graph.edges.size(0) == 0) return;
     EXPECT_GE(graph.edges.min().item<int64_t>(), 0);
