@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <set>
-#include <sstream>
+#include <utility>
 
 #include "io/error.h"
 #include "io/files.h"
@@ -15,79 +15,136 @@
 namespace isinglass {
 namespace {
 
-constexpr double kLeastProbability = 1e-30;
 constexpr int64_t kMostEntries = 1 << 24;  // of all tables together
 constexpr int64_t kMostValues = 256;
+// Energy of a value that a variable does not have, or that contradicts the evidence: −log 1e-60.
+constexpr double kForbidden = 138.15510557964274;
 
-// Reads the words of a .uai file one by one.
+// Reads the words of a .uai file one by one, and names their lines in errors.
 class UaiReader {
  public:
-  explicit UaiReader(const std::filesystem::path& file)
-      : source_(file.string()), in_(read_file(file)) {}
+  explicit UaiReader(const std::filesystem::path& file) : source_(file.string()) {
+    text_ = read_file(file);
+    if (text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);  // a byte-order mark
+  }
 
   const std::string& source() const { return source_; }
+  int64_t line() const { return line_; }  // of the latest word, counted from 1
 
+  // Returns true if no word is left.
+  bool done() {
+    skip_space();
+    return at_ == text_.size();
+  }
   std::string word(const std::string& what) {
-    std::string text;
-    require(static_cast<bool>(in_ >> text), "{}: the file ends before {}", source_, what);
-    return text;
+    require(!done(), "{}: the file ends before {}", source_, what);
+    const size_t end = std::min(text_.find_first_of(" \t\r\n", at_), text_.size());
+    return text_.substr(std::exchange(at_, end), end - at_);
   }
   int64_t whole(const std::string& what, int64_t least, int64_t most) {
     const auto value = number<int64_t>(what);
-    require(value >= least && value <= most, "{}: {} is {}; {} to {} are allowed", source_, what,
-            value, least, most);
+    require(value >= least && value <= most, "{}: line {}: {} is {}; {} to {} are allowed", source_,
+            line_, what, value, least, most);
     return value;
   }
-  double probability(const std::string& what) {
+  // Reads a table's entry: a probability, or any number ≥ 0 of a Markov network.
+  double entry(const std::string& what, bool probability) {
     const auto value = number<double>(what);
-    require(value >= 0 && value <= 1, "{}: {} is {}; a probability from 0 to 1 is needed", source_,
-            what, value);
+    require(value >= 0 && std::isfinite(value) && (!probability || value <= 1),
+            "{}: line {}: {} is {}; {} is needed", source_, line_, what, value,
+            probability ? "a probability from 0 to 1" : "a finite number from 0");
     return value;
-  }
-  void finish() {
-    std::string more;
-    require(!(in_ >> more), "{}: '{}' follows the last table", source_, more);
   }
 
  private:
+  void skip_space() {
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '#')
+        at_ = std::min(text_.find('\n', at_), text_.size()) - 1;  // a comment
+      else if (c == '\n')
+        ++line_;
+      else if (c != ' ' && c != '\t' && c != '\r')
+        return;
+    }
+  }
+
   template <class T>
   T number(const std::string& what) {
     const std::string text = word(what);
     T value{};
+    const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
     const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    require(error == std::errc() && rest == end, "{}: {} is '{}', which is not a number", source_,
-            what, text);
+    const auto [rest, error] = std::from_chars(begin, end, value);
+    if constexpr (std::is_floating_point_v<T>) {  // too small for a double, such as 1e-400
+      if (error == std::errc::result_out_of_range && rest == end && text.find("e-") != text.npos) {
+        return 0;
+      }
+    }
+    require(error == std::errc() && rest == end, "{}: line {}: {} is '{}', which is not a number",
+            source_, line_, what, text);
     return value;
   }
 
-  std::string source_;
-  std::istringstream in_;
+  std::string source_, text_;
+  size_t at_ = 0;
+  int64_t line_ = 1;
 };
 
-int64_t read_values(UaiReader& in, int64_t variables) {
-  const int64_t values = in.whole("a number of values", 2, kMostValues);
-  for (int64_t i = 1; i < variables; ++i) {
-    const int64_t other = in.whole("a number of values", 2, kMostValues);
-    require(other == values,
-            "{}: variable {} has {} values, but variable 0 has {}; all variables must have the "
-            "same number",
-            in.source(), i, other, values);
+std::vector<int64_t> read_values(UaiReader& in, int64_t variables) {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < variables; ++i) {
+    values.push_back(in.whole("a number of values", 1, kMostValues));
   }
   return values;
 }
 
-torch::Tensor read_scope(UaiReader& in, int64_t variables, int64_t factor) {
-  const int64_t size = in.whole("a factor's number of variables", 1, variables);
+torch::Tensor read_scope(UaiReader& in, int64_t variables, int64_t factor, int64_t least) {
+  const int64_t size = in.whole("a factor's number of variables", least, variables);
   std::set<int64_t> distinct;
   std::vector<int64_t> scope;
   for (int64_t i = 0; i < size; ++i) {
     const int64_t variable = in.whole("a factor's variable", 0, variables - 1);
-    require(distinct.insert(variable).second, "{}: factor {} names variable {} twice", in.source(),
-            factor, variable);
+    require(distinct.insert(variable).second, "{}: line {}: factor {} names variable {} twice",
+            in.source(), in.line(), factor, variable);
     scope.push_back(variable);
   }
   return torch::tensor(scope, torch::kInt64);
+}
+
+// Reads "n variable value …", the observed values. Some files begin with the number of samples,
+// which must then be 1.
+std::vector<std::pair<int64_t, int64_t>> read_evidence(UaiReader& in,
+                                                       const std::vector<int64_t>& values) {
+  std::vector<int64_t> words;
+  std::vector<int64_t> lines;
+  while (!in.done()) {
+    words.push_back(in.whole("a number of the evidence", 0, int64_t{1} << 30));
+    lines.push_back(in.line());
+  }
+  const auto size = std::ssize(words);
+  size_t at = 0;
+  const bool samples = size % 2 == 0 && size >= 2 && words[0] == 1 && 2 + 2 * words[1] == size;
+  if (samples) at = 1;
+  require(size > 0 && 2 * words[at] + 1 + static_cast<int64_t>(at) == size,
+          "{}: the evidence must be a number of observed variables, followed by each variable and "
+          "its value",
+          in.source());
+  std::vector<std::pair<int64_t, int64_t>> evidence;
+  std::set<int64_t> distinct;
+  for (++at; at + 1 < words.size(); at += 2) {
+    const int64_t variable = words[at], value = words[at + 1];
+    require(variable < std::ssize(values),
+            "{}: line {}: the evidence names variable {}; 0 to {} are allowed", in.source(),
+            lines[at], variable, values.size() - 1);
+    require(value < values[variable],
+            "{}: line {}: the evidence gives variable {} the value {}; 0 to {} are allowed",
+            in.source(), lines[at + 1], variable, value, values[variable] - 1);
+    require(distinct.insert(variable).second, "{}: line {}: the evidence names variable {} twice",
+            in.source(), lines[at], variable);
+    evidence.emplace_back(variable, value);
+  }
+  return evidence;
 }
 
 // Throws Error if a variable is its own ancestor, since a product of conditionals is then no
@@ -124,10 +181,16 @@ void check_acyclic(const UaiReader& in, const std::vector<BayesNetFactor>& facto
        in.source(), on_cycle);
 }
 
-// Reads the table of a factor and checks that its rows, one for each combination of parent values,
-// sum to 1.
-torch::Tensor read_table(UaiReader& in, int64_t scope, int64_t values, int64_t factor) {
-  const double entries = std::pow(static_cast<double>(values), static_cast<double>(scope));
+// Reads the table of a factor. If its entries are probabilities, its rows, one for each combination
+// of parent values, must sum to 1.
+torch::Tensor read_table(UaiReader& in, const torch::Tensor& scope,
+                         const std::vector<int64_t>& values, int64_t factor, bool probabilities) {
+  double entries = 1;
+  int64_t last = 1;  // number of values of the last variable
+  for (int64_t i = 0; i < scope.size(0); ++i) {
+    last = values[scope[i].item<int64_t>()];
+    entries *= static_cast<double>(last);
+  }
   require(entries <= kMostEntries, "{}: factor {} has {:.0f} entries; at most {} are allowed",
           in.source(), factor, entries, kMostEntries);
   const auto size = static_cast<int64_t>(entries);
@@ -135,66 +198,114 @@ torch::Tensor read_table(UaiReader& in, int64_t scope, int64_t values, int64_t f
   require(in.whole(what, 1, kMostEntries) == size, "{}: {} is not {}", in.source(), what, size);
   torch::Tensor table = torch::empty({size}, torch::kFloat64);
   for (int64_t i = 0; i < size; ++i) {
-    table.data_ptr<double>()[i] = in.probability(fmt::format("an entry of factor {}", factor));
+    table.data_ptr<double>()[i] =
+        in.entry(fmt::format("an entry of factor {}", factor), probabilities);
   }
+  require(table.max().item<double>() > 0, "{}: line {}: all entries of factor {} are 0",
+          in.source(), in.line(), factor);
+  if (!probabilities) return table;
   constexpr double kRounding = 1e-3;  // files give few digits
-  const torch::Tensor off = (table.view({-1, values}).sum(1) - 1).abs();
-  require(off.max().item<double>() <= kRounding, "{}: a row of factor {} does not sum to 1",
-          in.source(), factor);
+  const torch::Tensor off = (table.view({-1, last}).sum(1) - 1).abs();
+  require(off.max().item<double>() <= kRounding,
+          "{}: line {}: a row of factor {} does not sum to 1", in.source(), in.line(), factor);
   return table;
 }
 
 }  // namespace
 
-BayesNetModel::BayesNetModel(int64_t variables, int64_t values,
-                             const std::vector<BayesNetFactor>& factors)
-    : variables_(variables), values_(values) {
+BayesNetModel::BayesNetModel(const std::vector<int64_t>& values,
+                             const std::vector<BayesNetFactor>& factors,
+                             const std::vector<std::pair<int64_t, int64_t>>& evidence)
+    : variables_(std::ssize(values)),
+      values_(std::max<int64_t>(2, *std::max_element(values.begin(), values.end()))) {
   const int64_t count = static_cast<int64_t>(factors.size());
-  torch::Tensor stride = torch::zeros({variables, count}, torch::kFloat64);
+  torch::Tensor stride = torch::zeros({variables_, count}, torch::kFloat64);
   std::vector<torch::Tensor> costs;
   std::vector<int64_t> offset;
   int64_t first = 0;
   for (int64_t f = 0; f < count; ++f) {
     const BayesNetFactor& factor = factors[f];
     double step = 1;
-    for (int64_t i = factor.variables.size(0) - 1; i >= 0;
-         --i, step *= static_cast<double>(values)) {
-      stride[factor.variables[i].item<int64_t>()][f] = step;
+    for (int64_t i = factor.variables.size(0) - 1; i >= 0; --i) {
+      const auto variable = factor.variables[i].item<int64_t>();
+      stride[variable][f] = step;
+      step *= static_cast<double>(values[variable]);
     }
-    costs.push_back(-factor.table.clamp_min(kLeastProbability).log());
+    const torch::Tensor zero = torch::full({}, factor.zero, torch::kFloat64);
+    costs.push_back(-torch::where(factor.table == 0, zero, factor.table).log());
     offset.push_back(first);
     first += factor.table.size(0);
   }
   cost_ = register_buffer("cost", torch::cat(costs));
   offset_ = register_buffer("offset", torch::tensor(offset, torch::kFloat64));
   stride_ = register_buffer("stride", stride);
-  const int64_t most = (stride > 0).sum(1).max().item<int64_t>();
+  const int64_t most = std::max<int64_t>(1, (stride > 0).sum(1).max().item<int64_t>());
   const auto [own_stride, own_factor] = stride.topk(most, 1);
   own_factor_ = register_buffer("own_factor", own_factor);
   own_stride_ = register_buffer("own_stride", own_stride.to(torch::kInt64));
+  forbid(values, evidence);
+}
+
+// Makes the table of forbidden values. It stays undefined if all variables have all values and there
+// is no evidence.
+void BayesNetModel::forbid(const std::vector<int64_t>& values,
+                           const std::vector<std::pair<int64_t, int64_t>>& evidence) {
+  const bool equal =
+      std::all_of(values.begin(), values.end(), [&](int64_t n) { return n == values_; });
+  if (equal && evidence.empty()) return;
+  const torch::Tensor last = torch::tensor(values, torch::kInt64) - 1;
+  torch::Tensor cost = torch::where(torch::arange(values_) > last.unsqueeze(1), kForbidden,
+                                    torch::zeros({}, torch::kFloat64));
+  for (const auto& [variable, value] : evidence) {
+    cost[variable].fill_(kForbidden);
+    cost[variable][value].zero_();
+  }
+  last_ = register_buffer("last", last);
+  forbidden_ = register_buffer("forbidden", cost);
+}
+
+// Returns the values [B, D] with which tables are looked up: those that a variable does not have are
+// replaced by its last one, and cost kForbidden.
+torch::Tensor BayesNetModel::looked_up(const torch::Tensor& value) const {
+  return last_.defined() ? torch::minimum(value, last_.to(torch::kInt64)) : value;
 }
 
 // Returns the index into cost_ of each factor's value, int64 [B, F].
 torch::Tensor BayesNetModel::entries(const torch::Tensor& x) const {
-  return (x.to(torch::kFloat64).matmul(stride_) + offset_).to(torch::kInt64);
+  const torch::Tensor value = last_.defined() ? looked_up(x.to(torch::kInt64)) : x;
+  return (value.to(torch::kFloat64).matmul(stride_) + offset_).to(torch::kInt64);
 }
 
 torch::Tensor BayesNetModel::costs(const torch::Tensor& entries) const {
   return cost_.index_select(0, entries.flatten()).view(entries.sizes());
 }
 
+// Returns what the values, int64 [B, D], cost because they are forbidden, float64 [B, D].
+torch::Tensor BayesNetModel::penalties(const torch::Tensor& value) const {
+  return forbidden_.gather(1, value.t()).t();
+}
+
 torch::Tensor BayesNetModel::energy(const torch::Tensor& x) {
-  return costs(entries(x)).sum(1);
+  const torch::Tensor energy = costs(entries(x)).sum(1);
+  return forbidden_.defined() ? energy + penalties(x.to(torch::kInt64)).sum(1) : energy;
 }
 
 void BayesNetModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
-  const torch::Tensor all = entries(x), value = x.to(torch::kInt64);
-  store(out.energy, costs(all).sum(1));
+  const torch::Tensor all = entries(x), value = x.to(torch::kInt64), present = looked_up(value);
   const torch::Tensor own =
       all.index_select(1, own_factor_.flatten()).view({-1, variables_, own_factor_.size(1)});
   const torch::Tensor here = costs(own);
+  torch::Tensor energy = costs(all).sum(1), penalty;
+  if (forbidden_.defined()) {
+    penalty = penalties(value);
+    energy = energy + penalty.sum(1);
+  }
+  store(out.energy, energy);
   const auto to = [&](const torch::Tensor& k) {  // U(x) − U(x with x_i ← k_i) for all sites i
-    return (here - costs(own + (k - value).unsqueeze(2) * own_stride_)).sum(2).to(torch::kFloat32);
+    const torch::Tensor moved = own + (looked_up(k) - present).unsqueeze(2) * own_stride_;
+    torch::Tensor difference = (here - costs(moved)).sum(2);
+    if (penalty.defined()) difference += penalty - penalties(k);
+    return difference.to(torch::kFloat32);
   };
   if (values_ == 2) return store(out.differences, to(1 - value));
   std::vector<torch::Tensor> columns;
@@ -207,48 +318,91 @@ void BayesNetModel::conditional_differences(const torch::Tensor& x, const torch:
   const torch::Tensor own = entries(x).gather(1, own_factor_.index_select(0, site));
   const torch::Tensor stride = own_stride_.index_select(0, site);
   const torch::Tensor value = x.to(torch::kInt64).gather(1, site.unsqueeze(1));
-  const torch::Tensor here = costs(own);
+  const torch::Tensor last = last_.defined()
+                                 ? last_.to(torch::kInt64).index_select(0, site).unsqueeze(1)
+                                 : torch::full_like(value, values_ - 1);
+  const torch::Tensor present = torch::minimum(value, last), here = costs(own);
   std::vector<torch::Tensor> columns;
   for (int64_t k = 0; k < values_; ++k) {
-    columns.push_back((costs(own + (k - value) * stride) - here).sum(1));
+    columns.push_back((costs(own + (last.clamp_max(k) - present) * stride) - here).sum(1));
   }
-  store(out, torch::stack(columns, 1));
+  torch::Tensor differences = torch::stack(columns, 1);
+  if (forbidden_.defined()) {
+    const torch::Tensor penalty = forbidden_.index_select(0, site);
+    differences += penalty - penalty.gather(1, value);
+  }
+  store(out, differences);
+}
+
+namespace {
+
+bool is_network_word(const std::string& word) {
+  return word == "BAYES" || word == "bayes" || word == "MARKOV" || word == "markov";
+}
+
+}  // namespace
+
+bool is_network_text(const std::filesystem::path& file) {
+  UaiReader in(file);
+  return !in.done() && is_network_word(in.word("its first word"));
 }
 
 std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) {
   UaiReader in(file);
   const std::string kind = in.word("its first word");
-  require(kind == "BAYES",
-          "{}: the file begins with '{}', but a network in .uai format begins with BAYES",
+  const bool bayes = kind == "BAYES" || kind == "bayes";
+  require(bayes || is_network_word(kind),
+          "{}: the file begins with '{}', but a network in .uai format begins with BAYES or MARKOV",
           in.source(), kind);
   const int64_t variables = in.whole("the number of variables", 1, 1 << 16);
-  const int64_t values = read_values(in, variables);
-  const int64_t count = in.whole("the number of factors", variables, variables);
+  const std::vector<int64_t> values = read_values(in, variables);
+  const int64_t count =
+      in.whole("the number of factors", bayes ? variables : 1, bayes ? variables : kMostEntries);
   std::vector<BayesNetFactor> factors;
   std::set<int64_t> children;
   for (int64_t f = 0; f < count; ++f) {
-    factors.push_back({read_scope(in, variables, f), {}});
-    children.insert(factors.back().variables[-1].item<int64_t>());
+    factors.push_back({read_scope(in, variables, f, bayes ? 1 : 0), {}});
+    if (bayes) children.insert(factors.back().variables[-1].item<int64_t>());
   }
-  require(static_cast<int64_t>(children.size()) == variables,
+  require(!bayes || std::ssize(children) == variables,
           "{}: {} variables are not the child of any factor", in.source(),
-          variables - static_cast<int64_t>(children.size()));
-  check_acyclic(in, factors);
+          variables - std::ssize(children));
+  if (bayes) check_acyclic(in, factors);
   int64_t entries = 0;
   for (int64_t f = 0; f < count; ++f) {
-    factors[f].table = read_table(in, factors[f].variables.size(0), values, f);
+    factors[f].table = read_table(in, factors[f].variables, values, f, bayes);
+    if (!bayes) factors[f].zero *= factors[f].table.max().item<double>();
     entries += factors[f].table.size(0);
     require(entries <= kMostEntries, "{}: the tables of the file have more than {} entries",
             in.source(), kMostEntries);
   }
-  in.finish();
-  int64_t zeros = 0;
-  for (const BayesNetFactor& factor : factors) zeros += (factor.table == 0).sum().item<int64_t>();
-  if (zeros > 0) {
-    TORCH_WARN(in.source(), ": ", zeros, " probabilities are 0 and count as ", kLeastProbability,
+  NetworkReading reading = {.kind = bayes ? "BAYES" : "MARKOV",
+                            .variables = variables,
+                            .least_values = *std::min_element(values.begin(), values.end()),
+                            .most_values = *std::max_element(values.begin(), values.end()),
+                            .factors = count,
+                            .entries = entries};
+  std::vector<std::pair<int64_t, int64_t>> evidence;
+  const std::filesystem::path beside = file.string() + ".evid";
+  if (!in.done()) {
+    evidence = read_evidence(in, values);
+    reading.evidence_from = "the end of the file";
+  } else if (std::filesystem::exists(beside)) {
+    UaiReader observed(beside);
+    evidence = read_evidence(observed, values);
+    reading.evidence_from = beside.string();
+  }
+  reading.observed = std::ssize(evidence);
+  for (const BayesNetFactor& factor : factors) {
+    reading.zeros += (factor.table == 0).sum().item<int64_t>();
+  }
+  if (reading.zeros > 0) {
+    TORCH_WARN(in.source(), ": ", reading.zeros, " probabilities are 0 and count as 1e-30",
                ": single-site moves may not connect the states; use block-gibbs or --rungs");
   }
-  return std::make_shared<BayesNetModel>(variables, values, factors);
+  auto model = std::make_shared<BayesNetModel>(values, factors, evidence);
+  model->reading_ = reading;
+  return model;
 }
 
 namespace {
@@ -260,8 +414,9 @@ std::shared_ptr<EnergyModel> load_bayesnet(const ModelOptions& options) {
 }  // namespace
 
 std::vector<ModelEntry> bayesnet_models() {
-  return {{"bayesnet", "-log prod_i p(x_i given its parents)", "a network in .uai format",
-           "binary, categorical", false, load_bayesnet}};
+  return {{"bayesnet", "-log prod_i p(x_i given its parents)",
+           "a network in .uai format, BAYES or MARKOV", "binary, categorical", false,
+           load_bayesnet}};
 }
 
 }  // namespace isinglass

@@ -235,7 +235,7 @@ ModelPointer make_bayesnet(const Numbers& n) {
     factors.push_back({torch::cat({order.slice(0, 0, parents), torch::tensor({i}, torch::kInt64)}),
                        logits.softmax(1).flatten()});
   }
-  return std::make_shared<BayesNetModel>(variables, values, factors);
+  return std::make_shared<BayesNetModel>(std::vector<int64_t>(variables, values), factors);
 }
 
 const std::vector<Instance>& instances() {

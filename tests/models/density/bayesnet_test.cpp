@@ -40,11 +40,12 @@ TEST(BayesNetFile, DamageIsNamed) {
     return text.replace(at, what.size(), by);
   };
   expect_refused("", "the file ends before its first word");
-  expect_refused(with("BAYES", "MARKOV"), "the file begins with 'MARKOV'");
+  expect_refused(with("BAYES", "NOISY"), "the file begins with 'NOISY'");
   expect_refused(with("BAYES\n4", "BAYES\nfour"),
                  "the number of variables is 'four', which is not a number");
   expect_refused(with("BAYES\n4", "BAYES\n0"), "the number of variables is 0; 1 to 65536");
-  expect_refused(with("2 2 2 2", "2 2 3 2"), "variable 2 has 3 values, but variable 0 has 2");
+  expect_refused(with("2 2 2 2", "2 2 3 2"), "line 11: the table size of factor 2 is not 12");
+  expect_refused(with("2 2 2 2", "2 2 0 2"), "line 3: a number of values is 0; 1 to 256 are");
   expect_refused(with("2 2 2 2\n4", "2 2 2 2\n3"), "the number of factors is 3");
   expect_refused(with("2 2 3", "2 2 4"), "a factor's variable is 4; 0 to 3");
   expect_refused(with("2 2 3", "2 3 3"), "factor 3 names variable 3 twice");
@@ -53,7 +54,12 @@ TEST(BayesNetFile, DamageIsNamed) {
   expect_refused(with("0.3 0.7", "0.3 0.8"), "a row of factor 0 does not sum to 1");
   expect_refused(with("0.3 0.7", "0.3 1.7"), "an entry of factor 0 is 1.7; a probability");
   expect_refused(with("0.3 0.7", "0.3 nan"), "a probability from 0 to 1 is needed");
-  expect_refused(whole + "0.5", "'0.5' follows the last table");
+  expect_refused(whole + "0.5",
+                 "line 16: a number of the evidence is '0.5', which is not a number");
+  expect_refused(whole + "2 0 1", "the evidence must be a number of observed variables");
+  expect_refused(whole + "1 4 1", "line 16: the evidence names variable 4; 0 to 3 are allowed");
+  expect_refused(whole + "1 3 2", "the evidence gives variable 3 the value 2; 0 to 1 are allowed");
+  expect_refused(whole + "2 3 1 3 0", "the evidence names variable 3 twice");
   expect_refused(whole.substr(0, whole.size() - 6), "the file ends before an entry of factor 3");
 }
 
@@ -111,6 +117,78 @@ TEST(BayesNetFile, VariablesMayHaveManyValues) {
   const torch::Tensor u = net->energy(x);
   EXPECT_NEAR(u[0].item<double>(), -std::log(0.2 * 0.7), 1e-12);
   EXPECT_NEAR(u[1].item<double>(), -std::log(0.5 * 0.6), 1e-12);
+}
+
+// Variables with 3, 1 and 2 values: sites have three values, and those that a variable does not have
+// cost −log 1e-60. Each state is compared with the product of the tables.
+TEST(BayesNetFile, VariablesMayHaveDifferentNumbersOfValues) {
+  const double a[3] = {.2, .3, .5}, c[3][2] = {{.1, .9}, {.4, .6}, {.75, .25}};
+  const Scratch scratch;
+  write_file(scratch / "net.uai",
+             "BAYES # mixed\n3\n3 1 2\n3\n1 0\n1 1\n3 0 1 2\n3 +.2 .3 .5\n1 1\n"
+             "6 .1 .9 .4 .6 .75 .25\n");
+  for (const bool observed : {false, true}) {
+    if (observed) write_file(scratch / "net.uai.evid", "1\n1 2 1\n");
+    const auto net = read_bayesnet(scratch / "net.uai");
+    EXPECT_EQ(net->space().categories, 3);
+    EXPECT_EQ(net->reading()->observed, observed ? 1 : 0);
+    torch::Tensor x = torch::empty({27, 3}, torch::kUInt8);
+    for (int64_t s = 0; s < 27; ++s) {
+      for (int64_t i = 0, rest = s; i < 3; ++i, rest /= 3) x[s][i] = rest % 3;
+    }
+    const torch::Tensor u = net->energy(x);
+    double mass = 0;
+    for (int64_t s = 0; s < 27; ++s) {
+      const int i = static_cast<int>(s % 3), j = static_cast<int>(s / 3 % 3);
+      const int k = static_cast<int>(s / 9);
+      double expected = -std::log(a[i] * c[i][std::min(k, 1)]);
+      if (j > 0) expected += 60 * std::log(10);
+      if (observed ? k != 1 : k > 1) expected += 60 * std::log(10);
+      EXPECT_NEAR(u[s].item<double>(), expected, 1e-9) << s;
+      mass += std::exp(-u[s].item<double>());
+    }
+    EXPECT_NEAR(mass, observed ? .2 * .9 + .3 * .6 + .5 * .25 : 1, 1e-12);
+    // Differences and conditionals are those of the energies.
+    Evaluation out;
+    out.energy = torch::empty({27}, torch::kFloat64);
+    net->evaluate_differences(x, out);
+    for (int64_t site = 0; site < 3; ++site) {
+      torch::Tensor conditional = torch::empty({27, 3}, torch::kFloat64);
+      net->conditional_differences(x, torch::full({27}, site, torch::kInt64), conditional);
+      for (int64_t k = 0; k < 3; ++k) {
+        torch::Tensor y = x.clone();
+        y.select(1, site).fill_(k);
+        const torch::Tensor change = net->energy(y) - u;
+        EXPECT_LT((conditional.select(1, k) - change).abs().max().item<double>(), 1e-9);
+        const torch::Tensor difference = out.differences.select(1, site).select(1, k);
+        EXPECT_LT((difference + change).abs().max().item<double>(), 1e-4);
+      }
+    }
+  }
+}
+
+// A Markov network's tables are no probabilities, and a factor may have no variable at all.
+TEST(BayesNetFile, MarkovNetworksAreProductsOfTables) {
+  const double f[2][3] = {{0.5, 0, 7}, {20, 1e-3, 2}};
+  const Scratch scratch;
+  write_file(scratch / "net.uai",
+             "MARKOV\n2\n3 2\n3\n2 1 0\n1 0\n0\n6 .5 0 7 20 .001 2\n3 1 2 1e0\n1 3\n1 0 2\n");
+  const auto net = read_bayesnet(scratch / "net.uai");
+  EXPECT_EQ(net->reading()->kind, "MARKOV");
+  EXPECT_EQ(net->reading()->zeros, 1);
+  EXPECT_EQ(net->reading()->evidence_from, "the end of the file");
+  const double g[3] = {1, 2, 1};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      const torch::Tensor x = torch::tensor({i, j}, torch::kUInt8).view({1, 2});
+      const double table = f[j][i] == 0 ? 20e-30 : f[j][i];
+      const double expected = -std::log(3 * table * g[i]) + (i == 2 ? 0 : 60 * std::log(10));
+      EXPECT_NEAR(net->energy(x).item<double>(), expected, 1e-9) << i << " " << j;
+    }
+  }
+  expect_refused("MARKOV 1 2 1 1 0 2 0 0", "all entries of factor 0 are 0");
+  expect_refused("MARKOV 1 2 1 1 0 2 1 -1", "is -1; a finite number from 0 is needed");
+  expect_refused("MARKOV 1 2 1 1 0 2 1 inf", "is inf; a finite number from 0 is needed");
 }
 
 }  // namespace
