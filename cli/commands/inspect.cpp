@@ -1,5 +1,6 @@
-// isinglass inspect: describes a data file, a parameter file, a checkpoint or a run directory; with
-// --out it also writes a picture of the images in it.
+// isinglass inspect: describes a data file, a parameter file, a checkpoint, the text of a graph,
+// quadratic function or network, or a run directory; with --out it also writes a picture of the
+// images in it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -18,8 +19,11 @@
 #include "io/picture.h"
 #include "io/pt/pt_file.h"
 #include "io/sha256.h"
+#include "lab/run/summary.h"
 #include "lab/run/training.h"
 #include "lab/spec/field.h"
+#include "models/density/bayesnet.h"
+#include "models/lattice/quadratic.h"
 #include "train/data/describe.h"
 #include "train/data/formats/format.h"
 
@@ -198,6 +202,28 @@ Finding inspect_run(const fs::path& directory, ImageSize image) {
   return finding;
 }
 
+// Returns how a text that holds a graph, a quadratic function or a network is read; an empty
+// description if its first line looks like none of them.
+Finding inspect_problem(const fs::path& file) {
+  if (!fs::is_regular_file(file) || !is_text_file(file)) return {};
+  if (is_network_text(file)) {
+    Finding finding;
+    finding.description = {{"file", file.string()}, {"kind", "network"}};
+    finding.description.update(network_json(*read_bayesnet(file)->reading()));
+    return finding;
+  }
+  const auto kind = quadratic_kind(file);
+  if (!kind && !is_graph_text(file)) return {};
+  Finding finding;
+  finding.description = {{"file", file.string()}, {"kind", kind ? "quadratic function" : "graph"}};
+  if (kind) {
+    finding.description.update(quadratic_json(*read_quadratic(file, *kind).reading));
+  } else {
+    finding.description.update(graph_json(*read_graph(file).reading));
+  }
+  return finding;
+}
+
 bool starts_as_zip(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::array<char, 2> start = {};
@@ -209,9 +235,11 @@ Finding inspect_file(const fs::path& file, ImageSize image) {
   if (fs::exists(file / "config.toml")) return inspect_run(file, image);
   if (const auto data = describe_data_file(file)) return inspect_data(*data, file);
   if (fs::is_directory(file)) return inspect_run(file, image);
+  if (Finding problem = inspect_problem(file); !problem.description.empty()) return problem;
   require(file.extension() == ".pt" || file.extension() == ".pth" || starts_as_zip(file),
-          "{} is not a file that inspect can read; it reads {} and run directories", file.string(),
-          readable_formats());
+          "{} is not a file that inspect can read; it reads {}, graphs, quadratic functions and "
+          "networks as text, and run directories",
+          file.string(), readable_formats());
   return inspect_pt(file, image);
 }
 
@@ -267,7 +295,7 @@ std::string run_inspect(const Options& options) {
 
 Command inspect_command() {
   return {.name = "inspect",
-          .summary = "describe a data file, parameter file, checkpoint or run directory",
+          .summary = "describe a data file, parameter file, checkpoint, graph or run directory",
           .options = {{.name = "file",
                        .type = ValueType::kPath,
                        .unit = "FILE",

@@ -52,11 +52,41 @@ std::string graph_text(const Json& summary) {
   const auto count = [&](const char* key) { return graph[key].get<int64_t>(); };
   const std::string header = graph["header"];
   return fmt::format(
-      "  graph: {} vertices ({} isolated) and {} edges; the file was read {} header and with {} as "
-      "its first vertex; {} repeated edges count once\n",
+      "  graph: {} vertices ({} isolated) and {} edges; the {} file was read {} header and with {} "
+      "as its first vertex; {} repeated edges count once\n",
       count("vertices"), count("isolated_vertices"), count("edges"),
+      graph["format"].get<std::string>(),
       header == "none" ? "without a" : "with the '" + header + "'", count("first_vertex"),
       count("repeated_edges"));
+}
+
+// Returns a line that says how a quadratic function's file was interpreted; empty for other models.
+std::string quadratic_text(const Json& summary) {
+  if (!summary.contains("quadratic")) return "";
+  const Json& read = summary["quadratic"];
+  const auto count = [&](const char* key) { return read[key].get<int64_t>(); };
+  return fmt::format(
+      "  quadratic function: {} {} variables ({} isolated), {} linear terms, {} pairs and the "
+      "offset {}; the {} file was read with {} as its first variable; {}; {} pairs in both "
+      "directions and {} repeated lines were added up\n",
+      count("variables"), read["variable_kind"].get<std::string>(), count("isolated_variables"),
+      count("linear_terms"), count("pairs"), read["offset"].get<double>(),
+      read["format"].get<std::string>(), count("first_variable"), read["sum"].get<std::string>(),
+      count("both_directions"), count("repeated_lines"));
+}
+
+// Returns a line that says what a network's file holds; empty for other models.
+std::string network_text(const Json& summary) {
+  if (!summary.contains("network")) return "";
+  const Json& read = summary["network"];
+  const auto count = [&](const char* key) { return read[key].get<int64_t>(); };
+  return fmt::format(
+      "  network: {} with {} variables of {} to {} values and {} factors; {} variables are "
+      "observed "
+      "({})\n",
+      read["network"].get<std::string>(), count("variables"), count("least_values"),
+      count("most_values"), count("factors"), count("observed"),
+      read["evidence_from"].get<std::string>());
 }
 
 // Returns a line with the results of tempering; empty without tempering.
@@ -112,8 +142,8 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
       number(ess["bulk"]), number(summary["rhat"]), rhats_text(summary), number(ess["mean"]),
       number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]), stuck,
-      base_moves_text(summary), tempering_text(summary), graph_text(summary),
-      solution_text(summary),
+      base_moves_text(summary), tempering_text(summary),
+      graph_text(summary) + quadratic_text(summary) + network_text(summary), solution_text(summary),
       summary["exact"].get<bool>() ? ""
                                    : "  not exact: with these options the sampler's stationary "
                                      "distribution differs from the target\n",

@@ -17,6 +17,7 @@
 #include "lab/run/summary.h"
 #include "lab/spec/field.h"
 #include "models/combined/wrong_gradient.h"
+#include "models/lattice/quadratic.h"
 #include "models/states.h"
 
 namespace isinglass {
@@ -165,7 +166,7 @@ void Sampling::seek_solutions() {
   auto* problem = dynamic_cast<GraphProblem*>(&at_temperature_one(*model_));
   require_options(!spec_.optimum || problem,
                   "`optimum` is given, but model {} is not an optimisation problem; maxcut, "
-                  "maxclique or mis is needed",
+                  "maxclique, mis or qubo is needed",
                   model_->kind_name());
   if (problem) best_ = std::make_unique<BestSolution>(*problem, ranks());
 }
@@ -283,6 +284,12 @@ Json Sampling::summary(const Recorder& recorder) const {
   if (best_ && best_->problem().reading()) {
     summary["graph"] = graph_json(*best_->problem().reading());
   }
+  const auto* quadratic = dynamic_cast<const QuadraticModel*>(model_.get());
+  if (quadratic && quadratic->quadratic_reading()) {
+    summary["quadratic"] = quadratic_json(*quadratic->quadratic_reading());
+  }
+  const auto* network = dynamic_cast<const BayesNetModel*>(model_.get());
+  if (network && network->reading()) summary["network"] = network_json(*network->reading());
   return summary;
 }
 

@@ -191,9 +191,12 @@ std::vector<std::string> chain_warnings(const Json& summary) {
 Json solution_json(std::optional<double> known, const BestSolution& best) {
   const double optimum = known.value_or(best.problem().optimum().value_or(std::nan("")));
   Json json = {{"value", std::nan("")}, {"optimum", optimum}, {"ratio", std::nan("")}};
+  const bool minimises = best.problem().minimises();
+  if (minimises) json["minimises"] = true;
   if (!best.found()) return json;
-  json["value"] = best.value();
-  if (optimum != 0) json["ratio"] = best.value() / optimum;
+  const double value = minimises ? 0 - best.value() : best.value();
+  json["value"] = value;
+  if (optimum != 0) json["ratio"] = value / optimum;
   json["step"] = best.step();
   json["chain"] = best.chain();
   return json;
@@ -202,21 +205,50 @@ Json solution_json(std::optional<double> known, const BestSolution& best) {
 Json graph_json(const GraphReading& reading) {
   return {{"vertices", reading.vertices},
           {"edges", reading.edges},
+          {"format", reading.format},
           {"header", reading.header},
           {"first_vertex", reading.first_vertex},
           {"isolated_vertices", reading.isolated_vertices},
           {"repeated_edges", reading.repeated_edges}};
 }
 
+Json quadratic_json(const QuadraticReading& reading) {
+  return {{"variables", reading.variables},
+          {"variable_kind", reading.variable_kind},
+          {"linear_terms", reading.linear_terms},
+          {"pairs", reading.pairs},
+          {"offset", reading.offset},
+          {"format", reading.format},
+          {"sum", reading.sum},
+          {"first_variable", reading.first_variable},
+          {"isolated_variables", reading.isolated_variables},
+          {"both_directions", reading.both_directions},
+          {"repeated_lines", reading.repeated_lines}};
+}
+
+Json network_json(const NetworkReading& reading) {
+  return {{"network", reading.kind},
+          {"variables", reading.variables},
+          {"least_values", reading.least_values},
+          {"most_values", reading.most_values},
+          {"factors", reading.factors},
+          {"entries", reading.entries},
+          {"zeros", reading.zeros},
+          {"observed", reading.observed},
+          {"evidence_from", reading.evidence_from}};
+}
+
 std::string optimum_warning(const Json& summary) {
   if (!summary.contains("best") || !summary["best"].contains("step")) return "";
   const double value = summary["best"]["value"], optimum = summary["best"]["optimum"];
   constexpr double kRounding = 1e-9;  // Sums of weights are rounded by this much.
-  if (!(value > optimum + kRounding * std::abs(optimum))) return "";
+  const bool minimises = summary["best"].contains("minimises");
+  const double excess = minimises ? optimum - value : value - optimum;
+  if (!(excess > kRounding * std::abs(optimum))) return "";
   return fmt::format(
-      "the best solution, {}, is above the given optimum, "
-      "{}, which is wrong or belongs to another problem",
-      value, optimum);
+      "the best solution, {}, is {} the given optimum, {}, which is wrong or belongs to another "
+      "problem",
+      value, minimises ? "below" : "above", optimum);
 }
 
 }  // namespace isinglass

@@ -30,8 +30,12 @@ class GraphProblem : public LatticeModel {
   virtual torch::Tensor objective(const torch::Tensor& x) = 0;
   virtual torch::Tensor violations(const torch::Tensor& x) = 0;
 
-  virtual double penalty() const { return 0; }                // 0 if there are no constraints
-  std::optional<double> optimum() const { return optimum_; }  // given by the file
+  virtual double penalty() const { return 0; }  // 0 if there are no constraints
+  // Returns true if the problem minimises: the value of a solution is then −objective.
+  virtual bool minimises() const { return false; }
+  std::optional<double> optimum() const {
+    return optimum_;
+  }  // the best value, if the file gives it
   const std::optional<GraphReading>& reading() const { return reading_; }  // how the file was read
 
  protected:

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "models/lattice/quadratic.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
 
@@ -53,6 +54,9 @@ ops::LatticeTensors IsingModel::make_lattice() const {
 namespace {
 
 std::shared_ptr<EnergyModel> load_ising(const ModelOptions& options) {
+  if (!options.tensors && is_text_file(options.weights)) {
+    return std::make_shared<QuadraticModel>(read_quadratic(options.weights, Variables::kSpin));
+  }
   ParameterReader reader = options.reader();
   const torch::Tensor field = reader.real("field", {-1});
   const torch::Tensor edges = read_edges(reader, field.size(0));
@@ -77,7 +81,8 @@ std::shared_ptr<EnergyModel> fresh_ising(const NewModelOptions& options) {
 
 std::vector<ModelEntry> ising_models() {
   return {{"ising", "-sum_i h_i z_i - sum_e J_e z_i z_j, z = 2x - 1",
-           "edges int64 [E,2], coupling [E], field [D]", "binary", true, load_ising, fresh_ising}};
+           "edges int64 [E,2], coupling [E], field [D]; or a text of lines 'i j J' and 'i i h'",
+           "binary", true, load_ising, fresh_ising}};
 }
 
 }  // namespace isinglass

@@ -118,11 +118,12 @@ TEST_F(GraphSample, TheSummarySaysHowTheTextWasRead) {
   write_file(dir_ / "graph.txt", "5 4\n1 2\n2 3\n3 2\n4 1\n");
   const std::string command = "--model maxcut --sampler gwg --steps 2";
   const Json graph = summary(command)["graph"];
-  EXPECT_EQ(graph, Json::parse(R"({"vertices": 5, "edges": 3, "header": "n m", "first_vertex": 1,
-                                   "isolated_vertices": 1, "repeated_edges": 1})"));
+  EXPECT_EQ(graph, Json::parse(R"({"vertices": 5, "edges": 3, "format": "G-set", "header": "n m",
+                                   "first_vertex": 1, "isolated_vertices": 1,
+                                   "repeated_edges": 1})"));
   const Outcome text = sample(command + " --overwrite --out out");
   EXPECT_NE(
-      text.out.find("graph: 5 vertices (1 isolated) and 3 edges; the file was read with the "
+      text.out.find("graph: 5 vertices (1 isolated) and 3 edges; the G-set file was read with the "
                     "'n m' header and with 1 as its first vertex; 1 repeated edges count once"),
       std::string::npos)
       << text.out;
@@ -170,10 +171,65 @@ TEST_F(GraphSample, StatesThatViolateConstraintsAreNoSolutions) {
   EXPECT_NE(text.out.find("no solution"), std::string::npos) << text.out;
 }
 
+// The least energy is −5, at x = (1, 0, 1), with the offset.
+TEST_F(GraphSample, QuadraticFunctionsReportTheirOwnEnergy) {
+  write_file(dir_ / "graph.txt",
+             "# offset 1\n# optimum -5\n0 0 -4\n1 1 -1\n2 2 -2\n0 1 3\n1 2 1\n");
+  const Json found = summary("--model qubo --sampler gibbs --steps 200 --seed 1");
+  EXPECT_EQ(found["best"]["value"], -5.0);
+  EXPECT_EQ(found["best"]["ratio"], 1.0);
+  EXPECT_EQ(found["quadratic"]["variables"], 3);
+  EXPECT_EQ(found["quadratic"]["pairs"], 2);
+  EXPECT_EQ(found["quadratic"]["offset"], 1.0);
+  const NamedTensors draws = read_named_tensors(dir_ / "out" / "samples.pt");
+  EXPECT_EQ(draws[1].second.min().item<double>(), -5);
+  const std::string command = "--model qubo --sampler gibbs --steps 200 --overwrite --out out";
+  const Outcome text = sample(command);
+  EXPECT_NE(text.out.find("best solution -5 of the optimum -5"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("3 binary variables (0 isolated), 3 linear terms, 2 pairs"),
+            std::string::npos)
+      << text.out;
+  const Outcome wrong =
+      run_program("sample --weights graph.txt --optimum=-4 " + command, {.directory = dir_.path()});
+  EXPECT_NE(wrong.err.find("the best solution, -5, is below the given optimum, -4"),
+            std::string::npos)
+      << wrong.err;
+  write_file(dir_ / "graph.txt", "# vartype=SPIN\n0 1 -1\n1 2 2\n0 0 .5\n");
+  EXPECT_EQ(summary("--model ising --sampler gibbs --steps 200")["best"]["value"], -3.5);
+}
+
+TEST_F(GraphSample, InspectSaysHowATextIsRead) {
+  const auto inspected = [&](const std::string& name, const std::string& text) {
+    write_file(dir_ / name, text);
+    const Outcome outcome = run_program("inspect --json " + name, {.directory = dir_.path()});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  const Json graph = inspected("g.mtx",
+                               "%%MatrixMarket matrix coordinate pattern symmetric\n"
+                               "5 5 3\n2 1\n3 2\n4 1\n");
+  EXPECT_EQ(graph["kind"], "graph");
+  EXPECT_EQ(graph["format"], "MatrixMarket");
+  EXPECT_EQ(graph["vertices"], 5);
+  EXPECT_EQ(graph["isolated_vertices"], 1);
+  const Json function = inspected("q.sparse", "3 2\n1 1 2\n1 3 -1\n");
+  EXPECT_EQ(function["kind"], "quadratic function");
+  EXPECT_EQ(function["isolated_variables"], 1);
+  const Json network = inspected("n.uai", "MARKOV 2 2 3 1 2 0 1 6 1 2 3 4 5 6 1 1 2");
+  EXPECT_EQ(network["kind"], "network");
+  EXPECT_EQ(network["most_values"], 3);
+  EXPECT_EQ(network["observed"], 1);
+  write_file(dir_ / "bad.txt", "1 2\n2 2\n");
+  const Outcome bad = run_program("inspect bad.txt", {.directory = dir_.path()});
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_NE(bad.err.find("bad.txt: line 2: the edge joins vertex 2"), std::string::npos) << bad.err;
+}
+
 TEST_F(GraphSample, BadInputIsOneLine) {
   write_ising(dir_ / "ising.pt");
   write_permutation(dir_ / "permutation.pt");
   write_file(dir_ / "loop.txt", "1 2\n2 2\n");
+  write_file(dir_ / "spins.txt", "# vartype=SPIN\n0 1 1\n");
   const std::string mis = "sample --model mis --sampler gwg --steps 2 --out out --weights ";
   const std::string ising =
       "sample --model ising --weights ising.pt --sampler gwg --steps 2 --out "
@@ -181,6 +237,8 @@ TEST_F(GraphSample, BadInputIsOneLine) {
   const std::map<std::string, std::string> wrong = {
       {mis + "loop.txt", "loop.txt: line 2: the edge joins vertex 2 with itself"},
       {mis + "ising.pt", "not a graph"},
+      {"sample --model qubo --sampler gwg --steps 2 --out out --weights spins.txt",
+       "spins.txt: the variables of the file are spins; use the model ising"},
       {mis + "nowhere.txt", "nowhere.txt"},
       {mis + "graph.txt --penalty 0", "--penalty is 0"},
       {mis + "graph.txt --anneal 2,0.1", "--burn-in is 0; at least 2"},

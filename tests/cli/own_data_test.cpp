@@ -84,8 +84,8 @@ TEST_F(OwnData, InspectSaysWhatItReads) {
   EXPECT_EQ(array.exit_code, 0) << array.err;
   EXPECT_NE(array.out.find("NumPy .npy"), std::string::npos) << array.out;
   put_file(dir_ / "x.h5", "\x89HDF\r\n");
-  put_file(dir_ / "x.csv", "0,1\n");
-  for (const std::string file : {"x.h5", "x.csv"}) {
+  put_file(dir_ / "x.txt", "A text.\n");
+  for (const std::string file : {"x.h5", "x.txt"}) {
     refused("inspect " + file, file + " is not a file that inspect can read; it reads .pt, ");
   }
   fs::create_directory(dir_ / "classes");

@@ -87,6 +87,30 @@ ModelSample graph_sample(const std::string& model, std::optional<double> penalty
           }};
 }
 
+// A quadratic function of binary variables: three linear terms, one pair in both directions.
+double qubo_energy(const NamedTensors&, const Values& x) {
+  return 0.5 + 1.25 * x[0] - 2 * x[2] + 0.75 * x[4] + 1.5 * x[0] * x[1] - 3 * x[1] * x[2] +
+         2.25 * x[3] * x[4];
+}
+
+// A spin glass as dimod writes it.
+double spin_energy(const NamedTensors&, const Values& x) {
+  const auto s = [&](int i) { return 2 * static_cast<int>(x[i]) - 1; };
+  return 1.25 * s(0) - 0.5 * s(1) * s(2) + 2 * s(0) * s(3) + 0.25;
+}
+
+ModelSample text_sample(const std::string& label, const std::string& model, const std::string& text,
+                        double (*energy)(const NamedTensors&, const Values&)) {
+  return {.label = label,
+          .model = model,
+          .lattice = true,
+          .energy = energy,
+          .write = [text](const std::filesystem::path& folder, ModelOptions& options) {
+            options.weights = folder / "function.txt";
+            write_file(options.weights, text);
+          }};
+}
+
 torch::Tensor sample_edges() {
   // A site with no edge (5), one with three, a repeated edge.
   return torch::tensor({0, 1, 1, 2, 2, 0, 3, 0, 4, 3, 1, 0}, torch::kInt64).view({6, 2});
@@ -248,6 +272,11 @@ std::vector<ModelSample> model_samples() {
                    [](const NamedTensors&, const Values& x) {
                      return chosen_energy(x, /*forbidden=*/false, 2);
                    }),
+      text_sample("qubo", "qubo",
+                  "# offset 0.5\n0 0 1.25\n2 2 -2\n4 4 .75\n0 1 .5\n1 0 1\n1 2 -3\n3 4 2.25\n",
+                  qubo_energy),
+      text_sample("ising_text", "ising",
+                  "# vartype=SPIN\n# offset 0.25\n0 0 1.25\n1 2 -.5\n0 3 2\n", spin_energy),
       {"parity", "parity", {{"u", randn({})}}, {.sites = 7}, false, parity_energy},
       {"permutation", "permutation", {{"w", randn({6, 6})}}, {}, false, permutation_energy},
       {"mlp", "mlp", mlp_file(9), {}, false, mlp_with(0)},
