@@ -63,7 +63,7 @@ _MEANINGS = {
     "permutation": {"w": "the energy w_{i,j} of rho(i) = j, for p elements"},
     "gaussian-mixture": {"weights": "the weights of C components", "means": "their means",
                          "precision": "their precisions"},
-    "": {"edges": "the pairs of sites that are joined, each once",
+    "": {"edges": "the pairs of sites that are joined, each once, or a networkx graph",
          "weight": "the weights of the edges", "mean": "the mean", "precision": "the precision"}}
 
 
@@ -153,6 +153,113 @@ def _tensor(value):
     return tensor if known else torch.as_tensor(value, dtype=torch.float64)
 
 
+def _is_graph(value):
+    """Returns True for a networkx graph, or anything that has its nodes and edges."""
+    return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed"))
+
+
+def _with_graph(said, weighted, counted):
+    """Replaces the graph `edges` by tensors: site i is the i-th node of `list(graph.nodes)`."""
+    said, graph = dict(said), said["edges"]
+    if graph.is_directed():
+        raise _isinglass.Error("the graph is directed; an undirected one is needed, such as "
+                               "graph.to_undirected()")
+    place = {node: site for site, node in enumerate(graph.nodes)}
+    ends = list(graph.edges(data=True))
+    pairs = [(place[u], place[v]) for u, v, _ in ends]
+    said["edges"] = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2)
+    if weighted and said.get("weight") is None and any("weight" in data for _, _, data in ends):
+        weights = [float(data.get("weight", 1)) for _, _, data in ends]
+        said["weight"] = torch.tensor(weights, dtype=torch.float64)
+    if counted and said.get("sites") is None:
+        said["sites"] = len(place)
+    return said
+
+
+def _terms(Q):
+    """Returns (number of variables, rows, columns, values, offset) of Q in binary variables."""
+    if all(hasattr(Q, name) for name in ("linear", "quadratic", "offset", "vartype")):
+        return _model_terms(Q)
+    if hasattr(Q, "tocoo"):  # scipy.sparse
+        matrix = Q.tocoo()
+        shape, rows, columns, values = matrix.shape, matrix.row, matrix.col, matrix.data
+    elif hasattr(Q, "items"):
+        return _mapped_terms(Q)
+    else:
+        matrix = _tensor(Q).detach().cpu()
+        shape = tuple(matrix.shape)
+        rows, columns = matrix.nonzero().T if len(shape) == 2 else ((), ())
+        values = matrix[rows, columns] if len(shape) == 2 else ()
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise _isinglass.Error(f"Q has the shape {list(shape)}; a square matrix is needed")
+    return shape[0], rows, columns, values, 0.0
+
+
+def _mapped_terms(Q):
+    for key in Q:
+        pair = isinstance(key, tuple) and len(key) == 2
+        if not pair or not all(hasattr(i, "__index__") and int(i) >= 0 for i in key):
+            raise _isinglass.Error(f"Q has the key {key!r}; pairs (i, j) of whole numbers from 0 "
+                                   "are needed")
+    rows, columns = [int(i) for i, _ in Q], [int(j) for _, j in Q]
+    return max(rows + columns, default=-1) + 1, rows, columns, list(Q.values()), 0.0
+
+
+def _model_terms(model):
+    """Returns the terms of a dimod.BinaryQuadraticModel; spins become s = 2x - 1."""
+    place = {variable: site for site, variable in enumerate(model.linear)}
+    linear = {place[v]: float(h) for v, h in model.linear.items()}
+    pairs = {(place[u], place[v]): float(J) for (u, v), J in model.quadratic.items()}
+    kind = getattr(model.vartype, "name", str(model.vartype))
+    if kind not in ("SPIN", "BINARY"):
+        raise _isinglass.Error(f"the vartype is {kind}; SPIN and BINARY are allowed")
+    offset = float(model.offset)
+    if kind == "SPIN":
+        offset += sum(pairs.values()) - sum(linear.values())
+        linear = {i: 2 * h for i, h in linear.items()}
+        for (i, j), J in pairs.items():
+            linear[i] -= 2 * J
+            linear[j] -= 2 * J
+        pairs = {pair: 4 * J for pair, J in pairs.items()}
+    terms = {**{(i, i): h for i, h in linear.items()}, **pairs}
+    return (len(place), [i for i, _ in terms], [j for _, j in terms], list(terms.values()), offset)
+
+
+def qubo(Q: "Mapping | torch.Tensor", *, offset: float = 0.0,  # noqa: F821
+         sites: "int | None" = None,
+         device: "str | torch.device | None" = None) -> _isinglass.Target:
+    """U(x) = offset + sum_ij Q_ij x_i x_j
+
+    A quadratic function of binary variables. Q counts as it is given: a symmetric matrix has every
+    pair twice, and an upper triangular one has it once. States: binary.
+
+    Args:
+        Q: a dict {(i, j): value}, a matrix [D, D] of NumPy, PyTorch or scipy.sparse, or a
+            dimod.BinaryQuadraticModel, whose offset is added and whose spins s are 2x - 1. Site i
+            is then the i-th of its variables.
+        offset: what is added to all energies (default 0)
+        sites: the number of variables of a dict (default: the largest that it names, plus one)
+        device: cpu, cuda or cuda:N (default: the CPU)
+
+    Returns:
+        the target, on the device.
+    """
+    count, rows, columns, values, own_offset = _terms(Q)
+    if sites is not None:
+        if sites < count:
+            raise _isinglass.Error(f"sites is {sites}, but Q has {count} variables")
+        count = sites
+    rows = torch.as_tensor(rows, dtype=torch.int64).reshape(-1)
+    columns = torch.as_tensor(columns, dtype=torch.int64).reshape(-1)
+    values = torch.as_tensor(values, dtype=torch.float64).reshape(-1).cpu()
+    own = rows == columns
+    tensors = {"linear": torch.zeros(count, dtype=torch.float64).index_add_(0, rows[own],
+                                                                            values[own]),
+               "edges": torch.stack([rows[~own], columns[~own]], 1), "weight": values[~own],
+               "offset": torch.tensor(float(offset) + own_offset, dtype=torch.float64)}
+    return _isinglass.load("qubo", tensors, {}, False, None if device is None else str(device))
+
+
 def _function_of(model):
     name = model["name"]
     tensors, options = _tensor_names(model), _options_of(model)
@@ -164,6 +271,8 @@ def _function_of(model):
         except TypeError as error:
             raise _isinglass.Error(f"models.{make.__name__}{signature}: {error}") from None
         continuous, device = said.pop("continuous", False), said.pop("device", None)
+        if _is_graph(said.get("edges")):
+            said = _with_graph(said, "weight" in tensors, "sites" in signature.parameters)
         given = {key: _tensor(said.pop(key)) for key in tensors if said.get(key) is not None}
         values = {}
         if "state" in said:
@@ -236,7 +345,7 @@ def residual(base: "Target",  # noqa: F821
     return _isinglass.residual(base, network, bound, log_z, log_z_error)
 
 
-__all__ = ["product", "residual"]
+__all__ = ["product", "qubo", "residual"]
 for _model in TABLES["models"]:
     if _model["name"] not in __all__:
         _function = _function_of(_model)
