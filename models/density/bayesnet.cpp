@@ -77,7 +77,8 @@ class UaiReader {
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(begin, end, value);
     if constexpr (std::is_floating_point_v<T>) {  // too small for a double, such as 1e-400
-      if (error == std::errc::result_out_of_range && rest == end && text.find("e-") != text.npos) {
+      if (error == std::errc::result_out_of_range && rest == end &&
+          text.find_first_of("eE") != text.npos && text.find('-') != text.npos) {
         return 0;
       }
     }
@@ -195,7 +196,8 @@ torch::Tensor read_table(UaiReader& in, const torch::Tensor& scope,
           in.source(), factor, entries, kMostEntries);
   const auto size = static_cast<int64_t>(entries);
   const std::string what = fmt::format("the table size of factor {}", factor);
-  require(in.whole(what, 1, kMostEntries) == size, "{}: {} is not {}", in.source(), what, size);
+  const int64_t said = in.whole(what, 1, kMostEntries);
+  require(said == size, "{}: line {}: {} is not {}", in.source(), in.line(), what, size);
   torch::Tensor table = torch::empty({size}, torch::kFloat64);
   for (int64_t i = 0; i < size; ++i) {
     table.data_ptr<double>()[i] =

@@ -252,7 +252,7 @@ Quadratic quadratic_of(Variables kind, const torch::Tensor& linear, const torch:
   const int64_t variables = linear.size(0);
   const torch::Tensor ends = std::get<0>(edges.cpu().sort(1));
   const torch::Tensor key = ends.select(1, 0) * variables + ends.select(1, 1);
-  const auto [pairs, place, count] = at::unique_dim(key, 0, true, true);
+  const auto [pairs, place, count] = at::_unique2(key, /*sorted=*/true, /*return_inverse=*/true);
   const torch::Tensor sums = torch::zeros({pairs.size(0)}, torch::kFloat64)
                                  .index_add_(0, place, weight.cpu().to(torch::kFloat64));
   return {kind, linear.cpu().to(torch::kFloat64),

@@ -46,6 +46,15 @@ std::vector<std::string_view> separated_words(std::string_view text, char separa
   return words;
 }
 
+// Returns the line up to a comment mark behind a space or separator; braces hold no comments.
+std::string_view without_comment(std::string_view line) {
+  for (size_t at = 1; at < line.size() && line[at] != '{'; ++at) {
+    const bool parted = std::string_view(" \t,;").find(line[at - 1]) != std::string_view::npos;
+    if (parted && is_comment_mark(line[at])) return trimmed(line.substr(0, at), kSpace);
+  }
+  return line;
+}
+
 }  // namespace
 
 template <class T>
@@ -88,15 +97,12 @@ TextLines::TextLines(const std::filesystem::path& file, const std::string& what)
       comments_.push_back({number, place, false, spaced_words(said)});
       continue;
     }
-    const std::string_view before_braces = all.substr(0, all.find('{'));
-    const size_t found =
-        before_braces.find(',') != all.npos ? before_braces.find(',') : before_braces.find(';');
-    TextLine line = {number, place++, found != all.npos, {}};
-    line.words = line.separated ? separated_words(all, all[found]) : spaced_words(all);
-    const auto comment = std::find_if(
-        line.words.begin(), line.words.end(),
-        [](std::string_view word) { return !word.empty() && is_comment_mark(word[0]); });
-    line.words.erase(comment, line.words.end());
+    const std::string_view said = without_comment(all);
+    const std::string_view before_braces = said.substr(0, said.find('{'));
+    const size_t comma = before_braces.find(','), found = std::min(comma, before_braces.find(';'));
+    TextLine line = {number, place++, found != said.npos, {}};
+    line.words =
+        line.separated ? separated_words(said, comma != said.npos ? ',' : ';') : spaced_words(said);
     if (!line.words.empty()) lines_.push_back(std::move(line));
   }
 }

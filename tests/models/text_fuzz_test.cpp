@@ -1,4 +1,4 @@
-// Graphs and Bayesian networks damaged at random: their readers give a model that can be evaluated,
+// Graphs, quadratic functions and networks damaged at random: their readers give a model that can be evaluated,
 // or one Error.
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include "io/error.h"
 #include "models/density/bayesnet.h"
 #include "models/lattice/graph_file.h"
+#include "models/lattice/quadratic_file.h"
 #include "tests/support/fuzzing.h"
 #include "tests/support/scratch.h"
 
@@ -52,11 +53,27 @@ TEST(TextFuzz, Graphs) {
   });
 }
 
+TEST(TextFuzz, QuadraticFunctions) {
+  const std::vector<std::string> texts = {
+      "0 0 1.5\n1 1 -2\n0 1 3\n1 2 -0.25\n", "# offset 2\n3 4\n1 1 1.5\n2 2 -2\n1 2 3\n2 3 .5\n",
+      "p qubo 0 3 2 2\n0 0 1.5\n1 1 -2\n0 1 3\n1 2 -0.25\n",
+      "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 .5\n3 2 1\n"};
+  fuzz(texts, "0123456789 .-\nepc#%,;", [](const std::filesystem::path& file) {
+    const Quadratic function = read_quadratic(file, Variables::kBinary);
+    EXPECT_TRUE(function.linear.isfinite().all().item<bool>());
+    EXPECT_TRUE(function.weight.isfinite().all().item<bool>());
+    if (function.edges.size(0) == 0) return;
+    EXPECT_GE(function.edges.min().item<int64_t>(), 0);
+    EXPECT_LT(function.edges.max().item<int64_t>(), function.linear.size(0));
+  });
+}
+
 TEST(TextFuzz, BayesianNetworks) {
   const std::vector<std::string> texts = {
       "BAYES 3 2 2 2 3\n1 0\n2 0 1\n3 0 1 2\n2 .3 .7\n4 .1 .9 .2 .8\n"
       "8 .5 .5 .5 .5 .9 .1 0.25 0.75\n",
-      "BAYES 2  3 3  2  1 0  2 0 1  3 .2 .3 .5  9 .1 .2 .7  .3 .3 .4  .6 .2 .2"};
+      "BAYES 2  3 3  2  1 0  2 0 1  3 .2 .3 .5  9 .1 .2 .7  .3 .3 .4  .6 .2 .2",
+      "MARKOV 2  3 2  2  1 0  2 0 1  3 2 .3 5  6 1 2 7  3 3 0  1 0 2"};
   fuzz(texts, "0123456789 .-\ne", [](const std::filesystem::path& file) {
     const auto net = read_bayesnet(file);
     if (net->space().sites > 10) return;

@@ -44,7 +44,7 @@ TEST(BayesNetFile, DamageIsNamed) {
   expect_refused(with("BAYES\n4", "BAYES\nfour"),
                  "the number of variables is 'four', which is not a number");
   expect_refused(with("BAYES\n4", "BAYES\n0"), "the number of variables is 0; 1 to 65536");
-  expect_refused(with("2 2 2 2", "2 2 3 2"), "line 11: the table size of factor 2 is not 12");
+  expect_refused(with("2 2 2 2", "2 2 3 2"), "line 13: the table size of factor 2 is not 12");
   expect_refused(with("2 2 2 2", "2 2 0 2"), "line 3: a number of values is 0; 1 to 256 are");
   expect_refused(with("2 2 2 2\n4", "2 2 2 2\n3"), "the number of factors is 3");
   expect_refused(with("2 2 3", "2 2 4"), "a factor's variable is 4; 0 to 3");
@@ -55,9 +55,9 @@ TEST(BayesNetFile, DamageIsNamed) {
   expect_refused(with("0.3 0.7", "0.3 1.7"), "an entry of factor 0 is 1.7; a probability");
   expect_refused(with("0.3 0.7", "0.3 nan"), "a probability from 0 to 1 is needed");
   expect_refused(whole + "0.5",
-                 "line 16: a number of the evidence is '0.5', which is not a number");
+                 "line 19: a number of the evidence is '0.5', which is not a number");
   expect_refused(whole + "2 0 1", "the evidence must be a number of observed variables");
-  expect_refused(whole + "1 4 1", "line 16: the evidence names variable 4; 0 to 3 are allowed");
+  expect_refused(whole + "1 4 1", "line 19: the evidence names variable 4; 0 to 3 are allowed");
   expect_refused(whole + "1 3 2", "the evidence gives variable 3 the value 2; 0 to 1 are allowed");
   expect_refused(whole + "2 3 1 3 0", "the evidence names variable 3 twice");
   expect_refused(whole.substr(0, whole.size() - 6), "the file ends before an entry of factor 3");

@@ -115,7 +115,8 @@ TEST_F(GraphFile, OtherFormatsSayTheSame) {
       "source,target,weight\n0,1,1\n2,1,-2\n2,3,1.5\n",
       "\"u\";\"v\";\"w\"\n\"0\";\"1\";\"1\"\n2; 1; -2\r\n2;3;1.5\r\n",
       "0,1,1\n2,1,-2\n2,3,1.5\n",
-      "0 1 +1 # the first\n2 1 -2 % the second\n2 3 1.5\n",
+      "0,1,1 # a, b\n2,1,-2\n2,3,1.5 % c\n",
+      "0 1 +1 # the first, and\n2 1 -2 % the second\n2 3 1.5\n",
       "0.000e+00 1.000e+00 1.000e+00\n2.0 1.0 -2.0\n2.0 3.0 1.5\n",
   };
   for (const char* text : kSame) EXPECT_TRUE(torch::equal(matrix(text), path)) << text;
