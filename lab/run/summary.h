@@ -40,8 +40,8 @@ nlohmann::ordered_json summary_json(const SampleSpec& spec, EnergyModel& model,
 std::vector<std::string> chain_warnings(const nlohmann::ordered_json& summary);
 
 // Returns {value, optimum, ratio, step, chain}; unknown numbers are NaN, which becomes null. The
-// optimum is the given one, or the one that the graph's file names. If the value is an energy, which
-// the problem minimises, `minimises` is true.
+// optimum is the given one, or the one that the graph's file names. If the value is an energy,
+// which the problem minimises, `minimises` is true.
 nlohmann::ordered_json solution_json(std::optional<double> known, const BestSolution& best);
 
 // Return how the file of a graph, a quadratic function or a network was interpreted.
@@ -49,8 +49,8 @@ nlohmann::ordered_json graph_json(const GraphReading& reading);
 nlohmann::ordered_json quadratic_json(const QuadraticReading& reading);
 nlohmann::ordered_json network_json(const NetworkReading& reading);
 
-// Returns a warning if the best solution of a summary is better than the optimum, otherwise an empty
-// text.
+// Returns a warning if the best solution of a summary is better than the optimum, otherwise an
+// empty text.
 std::string optimum_warning(const nlohmann::ordered_json& summary);
 
 }  // namespace isinglass

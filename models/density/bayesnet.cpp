@@ -248,8 +248,8 @@ BayesNetModel::BayesNetModel(const std::vector<int64_t>& values,
   forbid(values, evidence);
 }
 
-// Makes the table of forbidden values. It stays undefined if all variables have all values and there
-// is no evidence.
+// Makes the table of forbidden values. It stays undefined if all variables have all values and
+// there is no evidence.
 void BayesNetModel::forbid(const std::vector<int64_t>& values,
                            const std::vector<std::pair<int64_t, int64_t>>& evidence) {
   const bool equal =
@@ -266,8 +266,8 @@ void BayesNetModel::forbid(const std::vector<int64_t>& values,
   forbidden_ = register_buffer("forbidden", cost);
 }
 
-// Returns the values [B, D] with which tables are looked up: those that a variable does not have are
-// replaced by its last one, and cost kForbidden.
+// Returns the values [B, D] with which tables are looked up: those that a variable does not have
+// are replaced by its last one, and cost kForbidden.
 torch::Tensor BayesNetModel::looked_up(const torch::Tensor& value) const {
   return last_.defined() ? torch::minimum(value, last_.to(torch::kInt64)) : value;
 }

@@ -1,20 +1,21 @@
-// Bayesian or Markov network of discrete variables: U(x) = −Σ_f log t_f(x) with a table t_f for each
-// factor, for states x [B, D]. In a Bayesian network the tables are conditional probabilities, one
-// for each variable given its parents. Networks are read from files in the .uai format of the UAI
-// competition. A probability of zero counts as 1e-30, and an entry of zero in a Markov network as
-// 1e-30 of the table's largest one.
+// Bayesian or Markov network of discrete variables: U(x) = −Σ_f log t_f(x) with a table t_f for
+// each factor, for states x [B, D]. In a Bayesian network the tables are conditional probabilities,
+// one for each variable given its parents. Networks are read from files in the .uai format of the
+// UAI competition. A probability of zero counts as 1e-30, and an entry of zero in a Markov network
+// as 1e-30 of the table's largest one.
 //
 // All sites of a state have K values, the most that a variable of the network has and at least two.
-// A value that a variable does not have, and one that contradicts the evidence, has a probability of
-// about 1e-60 of that of the others. The energy of the other states is exact. With evidence the
+// A value that a variable does not have, and one that contradicts the evidence, has a probability
+// of about 1e-60 of that of the others. The energy of the other states is exact. With evidence the
 // target is the posterior.
 //
-// A .uai file is a text that holds, in this order: the word BAYES or MARKOV; the number of variables;
-// the number of values of each variable; the number of factors; one line a factor with its number of
-// variables and these variables, the child last; and for each factor the number of entries in its
-// table and the entries, with the last variable varying fastest. The rest of a line after # is a
-// comment. Evidence, "n variable value …" for n observed variables, may follow the last table or be
-// in a file of the same name with .evid added; it may begin with the number of samples, 1.
+// A .uai file is a text that holds, in this order: the word BAYES or MARKOV; the number of
+// variables; the number of values of each variable; the number of factors; one line a factor with
+// its number of variables and these variables, the child last; and for each factor the number of
+// entries in its table and the entries, with the last variable varying fastest. The rest of a line
+// after # is a comment. Evidence, "n variable value …" for n observed variables, may follow the
+// last table or be in a file of the same name with .evid added; it may begin with the number of
+// samples, 1.
 #pragma once
 
 #include <filesystem>

@@ -4,8 +4,8 @@
 //   qubo   U(x) = offset + Σ_i a_i x_i + Σ_{e=(i,j)} w_e x_i x_j
 //   ising  U(x) = offset + Σ_i a_i s_i + Σ_{e=(i,j)} w_e s_i s_j,  s = 2x − 1
 //
-// The energy is that of the file or tensors, with its offset, and is computed in float64. The models
-// are lattices (kernels/lattice/lattice.h), by x_i x_j = (δ(x_i, x_j) + x_i + x_j − 1)/2 and
+// The energy is that of the file or tensors, with its offset, and is computed in float64. The
+// models are lattices (kernels/lattice/lattice.h), by x_i x_j = (δ(x_i, x_j) + x_i + x_j − 1)/2 and
 // s_i s_j = 2δ(x_i, x_j) − 1.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Splits the text of a graph, or of a quadratic function, into lines of words, and reads MatrixMarket
-// headers. All formats share these rules:
+// Splits the text of a graph, or of a quadratic function, into lines of words, and reads
+// MatrixMarket headers. All formats share these rules:
 //
 //   words       are separated by spaces or tabs, or, in a line with commas or semicolons, by these
 //   comments    are lines that begin with #, % or the word c, and the rest of a line after a word

@@ -1,5 +1,5 @@
-// Graphs, quadratic functions and networks damaged at random: their readers give a model that can be evaluated,
-// or one Error.
+// Graphs, quadratic functions and networks damaged at random: their readers give a model that can
+// be evaluated, or one Error.
 #include <gtest/gtest.h>
 
 #include <fstream>

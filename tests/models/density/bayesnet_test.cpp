@@ -119,8 +119,8 @@ TEST(BayesNetFile, VariablesMayHaveManyValues) {
   EXPECT_NEAR(u[1].item<double>(), -std::log(0.5 * 0.6), 1e-12);
 }
 
-// Variables with 3, 1 and 2 values: sites have three values, and those that a variable does not have
-// cost −log 1e-60. Each state is compared with the product of the tables.
+// Variables with 3, 1 and 2 values: sites have three values, and those that a variable does not
+// have cost −log 1e-60. Each state is compared with the product of the tables.
 TEST(BayesNetFile, VariablesMayHaveDifferentNumbersOfValues) {
   const double a[3] = {.2, .3, .5}, c[3][2] = {{.1, .9}, {.4, .6}, {.75, .25}};
   const Scratch scratch;
