@@ -54,7 +54,6 @@ class GraphReader {
     } else {
       read_edge_list();
     }
-    check_weights();
     return graph();
   }
 
@@ -165,6 +164,7 @@ class GraphReader {
     const bool from_zero = std::any_of(edges_.begin(), edges_.end(),
                                        [](const Edge& e) { return e.u == 0 || e.v == 0; });
     first_vertex_ = from_zero ? 0 : 1;
+    check_weights();
   }
 
   // Returns true if the first line of a CSV file names its columns.

@@ -158,7 +158,7 @@ TEST_F(GraphFile, ListsOfNeighboursAreNoEdges) {
                "line 2: vertex 1 has the neighbour 3, which does not list it");
   EXPECT_ERROR(read("3 2 1\n2 7\n1 7 3 9\n2 8\n"), "vertex 2 has the neighbour 3, which does not");
   EXPECT_ERROR(read("3 3\n2\n1 3\n2\n"), "the header gives 3 edges, but the file has 2");
-  EXPECT_ERROR(read("3 2 1\n2 7\n1 7 3\n2 9\n"), "line 3 has 3 words; in this METIS file");
+  EXPECT_ERROR(read("3 2 1\n2 7\n1 7 3 9 2\n2 9\n"), "line 3 has 5 words; in this METIS file");
   EXPECT_ERROR(read("3 2\n2\n1 9\n2\n"), "line 3: vertex 9 is not between 1 and 3");
 }
 
