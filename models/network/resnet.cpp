@@ -119,17 +119,29 @@ struct BlockImpl : torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor h = convolve(conv2, torch::silu(convolve(conv1, x)));
-    return torch::silu(h + (shortcut_conv ? convolve(shortcut_conv, x) : x));
+    return merge(convolve(conv1, x), shortcut_conv ? convolve(shortcut_conv, x) : x);
+  }
+
+  // Computes the rest of the block, given the outputs of conv1 and of the shortcut.
+  torch::Tensor merge(const torch::Tensor& h, const torch::Tensor& other) {
+    return torch::silu(convolve(conv2, torch::silu(h)) + other);
   }
 
   torch::Tensor forward_with_slopes(const torch::Tensor& x, torch::ScalarType dtype,
                                     BlockSlopes& slopes) {
-    torch::Tensor h = channels_last(conv1->forward(x)), slope = torch::empty_like(h, dtype);
-    ops::swish(h, {}, h, slope);
-    slopes = {slope, {}, x.sizes().vec()};
+    slopes.shape = x.sizes().vec();
+    return merge_with_slopes(channels_last(conv1->forward(x)),
+                             shortcut_conv ? channels_last(shortcut_conv->forward(x)) : x, dtype,
+                             slopes);
+  }
+
+  // Computes the rest of the block, given the outputs of conv1 and of the shortcut. It overwrites
+  // the former.
+  torch::Tensor merge_with_slopes(torch::Tensor h, const torch::Tensor& other,
+                                  torch::ScalarType dtype, BlockSlopes& slopes) {
+    slopes.inner = torch::empty_like(h, dtype);
+    ops::swish(h, {}, h, slopes.inner);
     torch::Tensor out = channels_last(conv2->forward(h));
-    const torch::Tensor other = shortcut_conv ? channels_last(shortcut_conv->forward(x)) : x;
     slopes.outer = torch::empty_like(out, dtype);
     ops::swish(out, other, out, slopes.outer);
     return out;
@@ -138,12 +150,19 @@ struct BlockImpl : torch::nn::Module {
   // Backpropagates through the block. The gradient is the sum of `part` and `more`, both as input
   // and as output. It overwrites `part`.
   void backward(torch::Tensor& part, torch::Tensor& more, BlockSlopes& slopes) {
+    backward_to_branches(part, more, slopes);
+    part = input_gradient(conv1, slopes.inner, slopes.shape);
+    more = shortcut_conv ? input_gradient(shortcut_conv, slopes.outer, slopes.shape) : slopes.outer;
+  }
+
+  // Replaces the derivatives by the gradients in conv1's output (inner) and in the shortcut's
+  // (outer).
+  void backward_to_branches(const torch::Tensor& part, const torch::Tensor& more,
+                            BlockSlopes& slopes) {
     ops::swish_backward(part, more, slopes.outer, slopes.outer);
     const torch::Tensor& at_sum = slopes.outer;
     const torch::Tensor at_h = input_gradient(conv2, at_sum, at_sum.sizes());
     ops::swish_backward(at_h, {}, slopes.inner, slopes.inner);
-    part = input_gradient(conv1, slopes.inner, slopes.shape);
-    more = shortcut_conv ? input_gradient(shortcut_conv, at_sum, slopes.shape) : at_sum;
   }
 
   torch::nn::Conv2d conv1, conv2, shortcut_conv{nullptr};
@@ -171,7 +190,13 @@ ResNetModel::Layers::Layers(const Shape& shape)
   }
 }
 
-torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image) {
+torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image, const ComposedFront* front) {
+  if (front) {
+    const auto [h, other] = front->forward(image);
+    torch::Tensor map = net->at<BlockImpl>(0).merge(h, other);
+    for (size_t i = 1; i < net->size(); ++i) map = net->at<BlockImpl>(i).forward(map);
+    return head(map);
+  }
   return head(net->forward(first_convolution(first(), image)));
 }
 
@@ -180,17 +205,24 @@ torch::Tensor ResNetModel::Layers::head(const torch::Tensor& map) {
 }
 
 torch::Tensor ResNetModel::Layers::forward_with_slopes(const torch::Tensor& image,
+                                                       const ComposedFront* front,
                                                        torch::ScalarType dtype, Slopes& slopes) {
   torch::NoGradGuard no_grad;
   slopes.of_block.resize(net->size());
-  torch::Tensor h = first_convolution(first(), image);
-  for (size_t i = 0; i < net->size(); ++i) {
+  torch::Tensor h;
+  if (front) {
+    const auto [inner, other] = front->forward(image);
+    h = net->at<BlockImpl>(0).merge_with_slopes(inner, other, dtype, slopes.of_block[0]);
+  } else {
+    h = first_convolution(first(), image);
+  }
+  for (size_t i = front ? 1 : 0; i < net->size(); ++i) {
     h = net->at<BlockImpl>(i).forward_with_slopes(h, dtype, slopes.of_block[i]);
   }
   return head(h);
 }
 
-torch::Tensor ResNetModel::Layers::backward(Slopes& slopes) {
+torch::Tensor ResNetModel::Layers::backward(const ComposedFront* front, Slopes& slopes) {
   torch::NoGradGuard no_grad;
   const torch::Tensor& last = slopes.of_block.back().outer;
   const double positions = static_cast<double>(last.size(2) * last.size(3));
@@ -198,8 +230,13 @@ torch::Tensor ResNetModel::Layers::backward(Slopes& slopes) {
   const torch::Tensor& weight = energy_linear->weight;
   part.copy_(linear_head ? weight.view({1, last.size(1), last.size(2), last.size(3)})
                          : (weight / positions).view({1, -1, 1, 1}));
-  for (size_t i = net->size(); i-- > 0;) {
+  for (size_t i = net->size(); i-- > (front ? 1 : 0);) {
     net->at<BlockImpl>(i).backward(part, more, slopes.of_block[i]);
+  }
+  if (front) {
+    BlockSlopes& branches = slopes.of_block[0];
+    net->at<BlockImpl>(0).backward_to_branches(part, more, branches);
+    return front->backward(branches.inner, branches.outer);
   }
   return first_input_gradient(first(), part, more);
 }
@@ -318,7 +355,23 @@ torch::Tensor ResNetModel::energy_of(const torch::Tensor& log_p, const torch::Te
 
 torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
   const torch::Tensor input = categorical() ? x : relaxed(x);
-  return energy_of(layers_.forward(image_of(input)), input);
+  const torch::Tensor image = image_of(input);
+  const ComposedFront* front = at::GradMode::is_enabled() ? nullptr : composed_front(image);
+  return energy_of(layers_.forward(image, front), input);
+}
+
+const ComposedFront* ResNetModel::composed_front(const torch::Tensor& image) {
+  const torch::nn::Conv2d& first = layers_.first();
+  if (!ComposedFront::serves(image, first)) return nullptr;
+  const BlockImpl& block = layers_.net->at<BlockImpl>(0);
+  const std::array sources = {first->weight,
+                              first->bias,
+                              block.conv1->weight,
+                              block.conv1->bias,
+                              block.shortcut_conv->weight,
+                              block.shortcut_conv->bias};
+  return &front_.get(sources,
+                     [&] { return ComposedFront(first, block.conv1, block.shortcut_conv); });
 }
 
 ResNetModel::Layers& ResNetModel::low_layers() {
@@ -345,10 +398,12 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
   const torch::Tensor input = categorical() ? x : relaxed(x);
   const bool low = precision_ == GradientPrecision::kBfloat16;
+  const torch::Tensor image = image_of(input);
+  const ComposedFront* front = composed_front(image);
   Slopes slopes;
-  const torch::Tensor log_p = layers_.forward_with_slopes(
-      image_of(input), low ? torch::kBFloat16 : torch::kFloat32, slopes);
-  const torch::Tensor at_image = (low ? low_layers() : layers_).backward(slopes);
+  const torch::Tensor log_p =
+      layers_.forward_with_slopes(image, front, low ? torch::kBFloat16 : torch::kFloat32, slopes);
+  const torch::Tensor at_image = (low ? low_layers() : layers_).backward(front, slopes);
   store(out.energy, energy_of(log_p, input).to(torch::kFloat64));
   state_gradient(at_image, out.gradient);
 }

@@ -23,7 +23,8 @@
 // derivatives of the swishes (kernels/network/swish.h), and the backward pass consists of
 // transposed convolutions and products with these. bfloat16 gradients use the same float32 forward
 // pass, but keep the derivatives in bfloat16; the backward pass uses a bfloat16 copy of the
-// weights.
+// weights. On a CPU, the first layers are composed (front.h) wherever no gradient in the weights is
+// needed.
 #pragma once
 
 #include <torch/nn/modules/container/sequential.h>
@@ -35,6 +36,7 @@
 
 #include "models/cached.h"
 #include "models/energy_model.h"
+#include "models/network/front.h"
 
 namespace isinglass {
 
@@ -85,14 +87,16 @@ class ResNetModel : public EnergyModel {
     explicit Layers(const Shape& shape);
     // Returns the 3×3 convolution that comes first, or directly after the projection.
     const torch::nn::Conv2d& first() const { return proj2 ? proj2 : proj; }
-    torch::Tensor forward(const torch::Tensor& image);  // net(x) [B] of its input [B, 1 or P, H, W]
-    torch::Tensor head(const torch::Tensor& map);       // net(x) [B] of its last map [B, C, h, w]
+    // Returns net(x) [B] of its input [B, 1 or P, H, W]. It is differentiable without a `front`.
+    // Here and below, `front` replaces the first layers; it may be null.
+    torch::Tensor forward(const torch::Tensor& image, const ComposedFront* front);
+    torch::Tensor head(const torch::Tensor& map);  // net(x) [B] of its last map [B, C, h, w]
     // Computes the same without autograd, and keeps the swishes' derivatives in that dtype.
-    torch::Tensor forward_with_slopes(const torch::Tensor& image, torch::ScalarType dtype,
-                                      Slopes& slopes);
+    torch::Tensor forward_with_slopes(const torch::Tensor& image, const ComposedFront* front,
+                                      torch::ScalarType dtype, Slopes& slopes);
     // Returns the gradient in the input, in the dtype of the derivatives and of the weights. It
     // overwrites the derivatives.
-    torch::Tensor backward(Slopes& slopes);
+    torch::Tensor backward(const ComposedFront* front, Slopes& slopes);
     std::vector<torch::Tensor> parameters() const;
   };
 
@@ -109,6 +113,9 @@ class ResNetModel : public EnergyModel {
   void state_gradient(const torch::Tensor& at_image, torch::Tensor& out);
   // Returns the present weights in bfloat16; they stay at the same addresses.
   Layers& low_layers();
+  // Returns the first layers composed from the present weights, or null if they are not to be used
+  // for that image.
+  const ComposedFront* composed_front(const torch::Tensor& image);
 
   Shape shape_;
   Layers layers_;
@@ -116,6 +123,7 @@ class ResNetModel : public EnergyModel {
   GradientPrecision precision_ = GradientPrecision::kFloat32;
   Cached<Layers> low_;
   Cached<torch::Tensor> log_mean_;  // float64
+  Cached<ComposedFront> front_;
 };
 
 }  // namespace isinglass

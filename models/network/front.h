@@ -1,0 +1,45 @@
+// The front of a ResNet on a CPU. Its first convolution (3×3, weights Wp) is followed, without a
+// swish between them, by block 0's convolution (3×3, stride 2, W1) and shortcut (1×1, stride 2,
+// Ws). Each pair is linear in the image, and is computed as one convolution of stride 2:
+//
+//   5×5: W[o; d + e] = Σ_i W1[o, i, d] Wp[i, e],  b[o] = b1[o] + Σ_{i, d} W1[o, i, d] bp[i]
+//   3×3: W[o; e] = Σ_i Ws[o, i] Wp[i, e],         b[o] = bs[o] + Σ_i Ws[o, i] bp[i]
+//
+// The first convolution's output is padded with zeros, so that the sums over d lack d_y = −1 in the
+// first row and d_x = −1 in the first column: there are four classes of positions. With an even
+// height and width, no other border is met. The composed weights are summed in float64.
+#pragma once
+
+#include <torch/nn/modules/conv.h>
+
+#include "io/torch.h"
+
+namespace isinglass {
+
+class ComposedFront {
+ public:
+  // Returns true if the composed form exists for images of that shape [B, P, H, W] and is faster.
+  static bool serves(const torch::Tensor& image, const torch::nn::Conv2d& first);
+
+  // Does not keep the layers, only composed copies of their weights.
+  ComposedFront(const torch::nn::Conv2d& first, const torch::nn::Conv2d& conv,
+                const torch::nn::Conv2d& shortcut);
+
+  // Returns the outputs [B, C, H/2, W/2] of block 0's convolution and of its shortcut.
+  std::pair<torch::Tensor, torch::Tensor> forward(const torch::Tensor& image) const;
+  // Returns the gradient in the image [B, P, H, W], given the gradients in both outputs.
+  torch::Tensor backward(const torch::Tensor& at_conv, const torch::Tensor& at_shortcut) const;
+
+ private:
+  // Holds a composed convolution's weights as kernels/network/front.h wants them.
+  struct Part {
+    torch::Tensor weights, bias, backward_weights;
+  };
+  static Part part_of(const torch::Tensor& weights, const torch::Tensor& bias);
+  static torch::Tensor outputs(const Part& part, const torch::Tensor& image);
+  static void add_gradient(const Part& part, const torch::Tensor& at_output, torch::Tensor& image);
+
+  Part conv_, shortcut_;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,135 @@
+// The composed front of a ResNet gives what its layers give one after the other: its outputs and
+// gradients are those of LibTorch's convolutions in float64, and the energies and gradients of
+// whole networks are those of the path with autograd, which does not use it.
+#include <gtest/gtest.h>
+
+#include "models/energy_model.h"
+#include "models/network/front.h"
+#include "models/registry.h"
+
+namespace isinglass {
+namespace {
+
+torch::nn::Conv2d layer(int64_t from, int64_t to, int64_t kernel, int64_t stride) {
+  return torch::nn::Conv2d(
+      torch::nn::Conv2dOptions(from, to, kernel).stride(stride).padding(kernel / 2));
+}
+
+torch::Tensor exactly(const torch::nn::Conv2d& c, const torch::Tensor& x) {
+  const auto wide = [](const torch::Tensor& t) { return t.detach().to(torch::kFloat64); };
+  return at::conv2d(x, wide(c->weight), wide(c->bias), c->options.stride(),
+                    std::get<torch::ExpandingArray<2>>(c->options.padding()));
+}
+
+double relative_error(const torch::Tensor& a, const torch::Tensor& exact) {
+  EXPECT_EQ(a.sizes(), exact.sizes());
+  return ((a.to(torch::kFloat64) - exact).abs().max() / exact.abs().max()).item<double>();
+}
+
+TEST(ResNetFront, IsTheTwoConvolutions) {
+  torch::manual_seed(3);
+  for (const int64_t inputs : {1, 3, 8}) {
+    for (const int64_t channels : {16, 32, 48, 64, 128}) {
+      const torch::nn::Conv2d first = layer(inputs, channels, 3, 1),
+                              conv = layer(channels, channels, 3, 2),
+                              shortcut = layer(channels, channels, 1, 2);
+      const ComposedFront front(first, conv, shortcut);
+      for (const auto& [height, width] : {std::pair{2, 2}, {2, 6}, {4, 4}, {28, 20}}) {
+        for (const int64_t batch : {1, 3}) {
+          const torch::Tensor image = torch::rand({batch, inputs, height, width});
+          torch::Tensor x = image.to(torch::kFloat64).requires_grad_();
+          const torch::Tensor h = exactly(first, x);
+          const torch::Tensor a = exactly(conv, h), b = exactly(shortcut, h);
+          const auto [mine_a, mine_b] = front.forward(image);
+          SCOPED_TRACE(testing::Message() << inputs << " to " << channels << " channels, " << height
+                                          << "x" << width << ", batch " << batch);
+          // Sums of at most 200 products, each rounded to 6e-8.
+          EXPECT_LT(relative_error(mine_a, a.detach()), 2e-6);
+          EXPECT_LT(relative_error(mine_b, b.detach()), 2e-6);
+          const torch::Tensor at_a = torch::randn_like(mine_a), at_b = torch::randn_like(mine_b);
+          ((a * at_a).sum() + (b * at_b).sum()).backward();
+          EXPECT_LT(relative_error(front.backward(at_a, at_b), x.grad()), 2e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST(ResNetFront, GivesTheSameBitsInEveryBatch) {
+  torch::manual_seed(4);
+  const ComposedFront front(layer(1, 64, 3, 1), layer(64, 64, 3, 2), layer(64, 64, 1, 2));
+  const torch::Tensor image = torch::rand({64, 1, 28, 28});
+  const auto [all, all_others] = front.forward(image);
+  const torch::Tensor gradient = front.backward(all, all_others);
+  for (const auto& [begin, count] : {std::pair{0, 1}, {5, 3}, {63, 1}, {20, 40}}) {
+    const auto [some, some_others] = front.forward(image.narrow(0, begin, count));
+    EXPECT_TRUE(some.equal(all.narrow(0, begin, count)));
+    EXPECT_TRUE(some_others.equal(all_others.narrow(0, begin, count)));
+    EXPECT_TRUE(front.backward(some, some_others).equal(gradient.narrow(0, begin, count)));
+  }
+}
+
+void expect_agreement(EnergyModel& model, const torch::Tensor& x) {
+  Evaluation evaluation;
+  model.evaluate(x, evaluation);
+  const StateSpace space = model.space();
+  torch::Tensor relaxed = (space.one_hot() ? at::one_hot(x.to(torch::kInt64), space.categories) : x)
+                              .to(torch::kFloat32);
+  relaxed.requires_grad_();
+  const torch::Tensor plain = model.energy(relaxed);
+  plain.sum().backward();
+  EXPECT_LT((evaluation.energy - plain.detach()).abs().max().item<double>(), 1e-4);
+  EXPECT_LT(relative_error(evaluation.gradient, relaxed.grad().to(torch::kFloat64)), 1e-5);
+  const torch::NoGradGuard no_grad;
+  EXPECT_LT((model.energy(x) - plain).abs().max().item<double>(), 1e-4);
+}
+
+TEST(ResNetFront, LeavesEnergiesAndGradientsOfNetworks) {
+  torch::manual_seed(5);
+  for (const int64_t channels : {8, 16, 32, 64}) {
+    for (const auto& [height, width] : {std::pair{28, 28}, {12, 20}, {4, 4}, {7, 9}, {8, 5}}) {
+      const auto model = new_model(
+          "resnet", {.image_height = height, .image_width = width, .channels = channels}, 1);
+      for (const int64_t batch : {1, 3, 64}) {
+        SCOPED_TRACE(testing::Message()
+                     << channels << " channels, " << height << "x" << width << ", batch " << batch);
+        expect_agreement(*model, torch::randint(0, 2, {batch, height * width}, torch::kUInt8));
+      }
+    }
+  }
+}
+
+TEST(ResNetFront, LeavesEnergiesAndGradientsOfCategories) {
+  torch::manual_seed(7);
+  for (const int64_t proj : {3, 4, 9}) {
+    const auto model = new_model(
+        "resnet",
+        {.image_height = 12, .image_width = 8, .channels = 32, .categories = 5, .proj = proj}, 1);
+    for (const int64_t batch : {1, 3, 64}) {
+      SCOPED_TRACE(testing::Message() << proj << " inputs, batch " << batch);
+      expect_agreement(*model, torch::randint(0, 5, {batch, 96}, torch::kUInt8));
+    }
+  }
+}
+
+TEST(ResNetFront, FollowsTheParameters) {
+  torch::manual_seed(6);
+  const auto model =
+      new_model("resnet", {.image_height = 12, .image_width = 12, .channels = 16}, 1);
+  const torch::Tensor x = torch::randint(0, 2, {3, 144}, torch::kUInt8);
+  for (const char* name : {"proj.weight", "proj.bias", "net.0.conv1.weight", "net.0.conv1.bias",
+                           "net.0.shortcut_conv.weight", "net.0.shortcut_conv.bias"}) {
+    Evaluation before, after;
+    model->evaluate(x, before);
+    {
+      const torch::NoGradGuard no_grad;
+      model->named_parameters()[name].mul_(2);
+    }
+    model->evaluate(x, after);
+    EXPECT_FALSE(before.energy.equal(after.energy)) << name;
+    expect_agreement(*model, x);
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
