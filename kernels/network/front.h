@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "kernels/network/swish.h"
+
 namespace isinglass {
 
 struct FrontShape {
@@ -34,6 +36,8 @@ void front(const FrontShape& shape, const float* image, const float* weights, co
 // Adds the gradient in the image to at_image, given that in the output. weights: [classes, outputs,
 // padded_taps], zero beyond the taps.
 void front_backward(const FrontShape& shape, const float* at_out, const float* weights,
+                    float* at_image);
+void front_backward(const FrontShape& shape, const Bfloat16* at_out, const float* weights,
                     float* at_image);
 
 }  // namespace cpu

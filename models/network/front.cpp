@@ -23,7 +23,7 @@ FrontShape shape_of(const torch::Tensor& image, const torch::Tensor& weights) {
 }
 
 torch::Tensor positions_first(const torch::Tensor& map) {
-  return map.to(torch::kFloat32).permute({0, 2, 3, 1}).contiguous();
+  return map.permute({0, 2, 3, 1}).contiguous();
 }
 
 }  // namespace
@@ -89,9 +89,16 @@ std::pair<torch::Tensor, torch::Tensor> ComposedFront::forward(const torch::Tens
 void ComposedFront::add_gradient(const Part& part, const torch::Tensor& at_output,
                                  torch::Tensor& image) {
   const torch::Tensor rows = positions_first(at_output);
-  cpu::front_backward(shape_of(image, part.weights), rows.const_data_ptr<float>(),
-                      part.backward_weights.const_data_ptr<float>(),
-                      image.mutable_data_ptr<float>());
+  const auto run = [&](const auto* at_out) {
+    cpu::front_backward(shape_of(image, part.weights), at_out,
+                        part.backward_weights.const_data_ptr<float>(),
+                        image.mutable_data_ptr<float>());
+  };
+  if (rows.scalar_type() == torch::kBFloat16) {
+    run(static_cast<const Bfloat16*>(rows.const_data_ptr()));
+  } else {
+    run(rows.const_data_ptr<float>());
+  }
 }
 
 torch::Tensor ComposedFront::backward(const torch::Tensor& at_conv,

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times the steps of two revisions of the program on a CPU, in turns in one run.
 
-    scripts/pages/speed_before_after.py BEFORE OUT.md [--threads T] [--rounds N]
+    scripts/pages/speed_before_after.py BEFORE OUT.md [--threads T] [--rounds N] [--model NAME]
 
 BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are
 those of performance_page.py. Each round times a step of both programs, and they alternate in going
-first. Run it on an idle machine, or pin it to an idle core.
+first. With --model, only the cases of that model are timed. Run it on an idle machine, or pin it to an idle core.
 """
 import argparse
 import json
@@ -22,10 +22,12 @@ def revision_of(program):
     return text.split("(")[1].split(")")[0]
 
 
-def cases():
-    """Yields the cases of the performance page, reduced to the stage of a step."""
+def cases(model):
+    """Yields the cases of the performance page, reduced to a step, of one model or (None) all."""
     for commands in performance_page.CASES.values():
         for case in commands:
+            if model and case[case.index("--model") + 1] != model:
+                continue
             at = case.index("--stages") if "--stages" in case else len(case)
             yield [*case[:at], *case[at + 2:], "--stages", "step"]
 
@@ -45,13 +47,14 @@ def main():
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--model", help="time only the cases of this model")
     arguments = parser.parse_args()
     programs = [arguments.before, performance_page.PROGRAM]
     before, now = map(revision_of, programs)
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         performance_page.ising(pathlib.Path(folder) / "ising.pt")
-        for case in cases():
+        for case in cases(arguments.model):
             times = ([], [])
             for turn in range(arguments.rounds):
                 for which in ((0, 1), (1, 0))[turn % 2]:
@@ -69,9 +72,9 @@ This page shows the time of a step of 100 chains on a CPU at two revisions of th
 (before) and {now} (now). Times are medians over the rounds. The last columns are the median of the
 ratios of the rounds, and their least and most.
 
-`scripts/pages/speed_before_after.py BEFORE docs/results/cpu-before-after.md \
+`scripts/pages/speed_before_after.py BEFORE docs/results/{arguments.page.name} \
 --threads {arguments.threads} \
---rounds {arguments.rounds}`
+--rounds {arguments.rounds}{f" --model {arguments.model}" if arguments.model else ""}`
 wrote this page on {machine['cores']} core(s) of a processor {machine['cpu']}. \
 The two programs took turns in one run.
 
