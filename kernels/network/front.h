@@ -5,8 +5,8 @@
 //   out[r, c, o] = b[k, o] + Σ_{p, q, i} w[k, p, q, i, o] · image[2r + p − h, 2c + q − h, i]
 //
 // with h half the kernel's width, rounded down, and zeros around the image. The class k of the
-// position (r, c) is 2·[r = 0] + [c = 0], or 0 if there is a single class. All sums are float32, and
-// those of a chain do not depend on the other chains.
+// position (r, c) is 2·[r = 0] + [c = 0], or 0 if there is a single class. All sums are float32,
+// and those of a chain do not depend on the other chains.
 #pragma once
 
 #include <cstdint>
