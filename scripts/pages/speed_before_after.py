@@ -4,8 +4,9 @@
     scripts/pages/speed_before_after.py BEFORE OUT.md [--threads T] [--rounds N] [--model NAME]
 
 BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are
-those of performance_page.py; with --model, only those of that model. Each round times a step of both
-programs, and they alternate in going first. Run it on an idle machine, or pin it to an idle core.
+those of performance_page.py; --model leaves only those of one model. Each round times a step of
+both programs, and they alternate in going first. Run it on an idle machine, or pin
+it to an idle core.
 """
 import argparse
 import json
