@@ -10,6 +10,14 @@ __all__: list[str]
 
 def product(factors: Sequence[Target]) -> Target: ...
 
+def qubo(
+    Q: Mapping | torch.Tensor,
+    *,
+    offset: float = 0.0,
+    sites: int | None = None,
+    device: str | torch.device | None = None,
+) -> Target: ...
+
 def residual(
     base: Target,
     network: Target | torch.nn.Module,

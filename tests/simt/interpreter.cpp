@@ -1,7 +1,7 @@
-// Implements the interpreter. Fibers are stacks that are made known to AddressSanitizer. On x86-64 a
-// few instructions switch between them, because swapcontext() makes a system call, and its
-// interceptor in AddressSanitizer marks a whole stack as valid each time. Together these take three
-// quarters of the time of the tests.
+// Implements the interpreter. Fibers are stacks that are made known to AddressSanitizer. On x86-64
+// a few instructions switch between them: swapcontext() makes a system call, and its interceptor in
+// AddressSanitizer marks a whole stack as valid each time, which takes most of the time of the
+// tests.
 #include "tests/simt/interpreter.h"
 
 #include <pthread.h>
