@@ -14,9 +14,8 @@ OBJECTIVES = {
     "centred": f"{PCD} --centre",
     "network": PCD.replace("--model rbm --hidden 8", "--model mlp"),
     "cd": "--objective cd --hidden 8",
-    "nce": "--objective nce --network mlp --base-model rbm=rbm.pt --base-log-z 12 --base-log-z-error 0.1 "
-           "--bound 8 "
-           "--evaluate-every 10",
+    "nce": "--objective nce --network mlp --base-model rbm=rbm.pt --base-log-z 12 "
+           "--base-log-z-error 0.1 --bound 8 --evaluate-every 10",
     "dsm": "--objective dsm",
 }
 SCORED = f"{PCD} --evaluate-every 8 --evaluate-steps 20"
