@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "io/error.h"
+#include "io/pt/utf8.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -48,10 +49,13 @@ bool is_text_file(const std::filesystem::path& file) {
   std::string start(4096, '\0');
   in.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<size_t>(in.gcount()));
+  const bool archive = start.starts_with("PK");
   const bool control = std::any_of(start.begin(), start.end(), [](unsigned char c) {
     return c < ' ' && c != '\n' && c != '\r' && c != '\t';
   });
-  return !start.empty() && !control && !start.starts_with("PK");
+  // The end of what was read may cut through a character.
+  while (!start.empty() && static_cast<unsigned char>(start.back()) >= 0x80) start.pop_back();
+  return !start.empty() && !archive && !control && is_utf8(start);
 }
 
 namespace {

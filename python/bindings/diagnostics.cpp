@@ -40,14 +40,17 @@ py::object of_series(const py::object& given, const Diagnostic& diagnostic) {
           fmt::join(x.sizes(), ", "));
   require(!x.is_complex(), "x holds complex numbers; real numbers are needed");
   require(x.numel() > 0, "x has shape [{}], which holds no number", fmt::join(x.sizes(), ", "));
-  const TorchStateGuard guard;
-  const double rounding = x.is_floating_point() ? rounding_of(x.scalar_type()) : kCarriedRounding;
-  const torch::Tensor series = x.to(torch::kFloat64);
-  if (x.dim() == 2) return py::float_(diagnostic(series, rounding));
   std::vector<double> all;
-  for (int64_t site = 0; site < x.size(2); ++site) {
-    all.push_back(diagnostic(series.select(2, site).contiguous(), rounding));
+  {
+    const TorchStateGuard guard;
+    const double rounding = x.is_floating_point() ? rounding_of(x.scalar_type()) : kCarriedRounding;
+    const torch::Tensor series = x.to(torch::kFloat64);
+    for (int64_t site = 0; site < (x.dim() == 3 ? x.size(2) : 1); ++site) {
+      all.push_back(
+          diagnostic(x.dim() == 3 ? series.select(2, site).contiguous() : series, rounding));
+    }
   }
+  if (x.dim() == 2) return py::float_(all.front());
   return py::cast(torch::tensor(all, torch::kFloat64));
 }
 
@@ -86,9 +89,12 @@ py::object mmd(const py::object& x, const py::object& y, bool biased, bool stand
   const torch::Tensor a = groups_of(x, "x"), b = groups_of(y, "y");
   require(a.size(2) == b.size(2), "x has {} sites and y has {}; equally many are needed", a.size(2),
           b.size(2));
-  const TorchStateGuard guard;
-  const torch::ScalarType type = torch::promote_types(a.scalar_type(), b.scalar_type());
-  const Mmd result = hamming_mmd(a.to(type).contiguous(), b.to(type).contiguous());
+  Mmd result;
+  {
+    const TorchStateGuard guard;
+    const torch::ScalarType type = torch::promote_types(a.scalar_type(), b.scalar_type());
+    result = hamming_mmd(a.to(type).contiguous(), b.to(type).contiguous());
+  }
   if (standard_error) return py::make_tuple(result.u_statistic, result.standard_error);
   return py::float_(biased ? result.v_statistic : result.u_statistic);
 }

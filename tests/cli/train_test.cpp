@@ -490,7 +490,7 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
   write_pt(dir / "bars.pt", PtValue{bars()});
   const auto run = [&](const std::string& flags, const std::string& model = "--hidden 6 ") {
     return run_program("train --objective cd --dataset " + (dir / "bars.pt").string() +
-                       " --batch 20 --steps-per-iter 2 --quiet " + model + flags);
+                       " --batch 20 --steps-per-iter 2 --warmup 2 --quiet " + model + flags);
   };
   const Outcome whole = run("--iters 40 --checkpoint-every 20 --out " + (dir / "whole").string());
   ASSERT_EQ(whole.exit_code, 0) << whole.err;

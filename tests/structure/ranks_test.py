@@ -30,6 +30,15 @@ CELL = "of a grid's cell, whose chains are all one rank's (lab/grid/run.h)"
 ALLOWED = {
     ("annealing/ais.cpp",
      "return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);"): GATHERED,
+    ("annealing/base_weights.cpp", "const double largest = log_w.max().item<double>();"): GATHERED,
+    ("annealing/base_weights.cpp", "const double mean = of_chains.mean().item<double>();"):
+        GATHERED,
+    ("annealing/base_weights.cpp",
+     "of_chains.std().item<double>() / std::sqrt(static_cast<double>(of_chains.size(0)));"):
+        GATHERED,
+    ("annealing/base_weights.cpp",
+     "const double ess = w.sum().square().item<double>() / w.square().sum().item<double>();"):
+        GATHERED,
     ("annealing/factorised.cpp", "return -at.energy.mean().item<double>() - log_z_;"):
         "of a data set, which all ranks have",
     ("annealing/factorised.cpp", "start.log_z_ = torch::softplus(-theta).sum().item<double>();"):

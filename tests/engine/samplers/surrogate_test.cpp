@@ -301,7 +301,7 @@ TEST(BaseMoves, AreTheDefaultOfResidualModelsOnly) {
   EXPECT_EQ(plain->base_moves(), 0);
   for (const auto& [name, value] : plain->settings()) EXPECT_NE(name, "base-moves");
   EXPECT_ERROR(make_sampler("pafs", {.base_moves = 1}, *c.base),
-               "base-moves is 1, and model rbm has no base");
+               "base-moves is 1, but model rbm has no base");
   EXPECT_ERROR(make_sampler("surrogate", {}, *c.base), "sampler surrogate does not fit model rbm");
   EXPECT_ERROR(make_sampler("surrogate", {.base_moves = 1}, *made.model), "does not read");
   EXPECT_ERROR(make_sampler("surrogate", {.sweeps = 65}, *made.model), "sweeps is 65");
@@ -309,7 +309,7 @@ TEST(BaseMoves, AreTheDefaultOfResidualModelsOnly) {
   TemperedModel cooled(*made.model, nullptr, torch::kCPU);
   const auto moves = make_sampler("pafs", {.radius = 1}, *made.model);
   EXPECT_ERROR(moves->init(cooled, states_tensor(c.below, 1), torch::arange(8)),
-               "base-moves above 0 propose by the base");
+               "base-moves above 0 and surrogate propose by the base");
 }
 
 }  // namespace
