@@ -85,7 +85,7 @@ torch::Tensor groups_of(const py::object& given, const char* name) {
 
 py::object mmd(const py::object& x, const py::object& y, bool biased, bool standard_error) {
   require_options(!biased || !standard_error,
-                  "`standard_error` is that of the unbiased estimate; `biased` has none");
+                  "standard_error= is that of the unbiased estimate; biased= has none");
   const torch::Tensor a = groups_of(x, "x"), b = groups_of(y, "y");
   require(a.size(2) == b.size(2), "x has {} sites and y has {}; equally many are needed", a.size(2),
           b.size(2));

@@ -145,10 +145,10 @@ torch::Tensor log_prob_of(const Target& target, const GivenStates& given,
     if (const auto known = exact_log_z(target.model())) log_z = known->value;
   }
   require_options(log_z.has_value(),
-                  "log Z of {} is not known in closed form; give `log_z`, such as that of "
+                  "log Z of {} is not known in closed form; give log_z=, such as that of "
                   "isinglass.evaluate, or 0 for probabilities that are not normalised",
                   target.model().title());
-  require_options(std::isfinite(*log_z), "`log_z` is {}; a finite number is needed", *log_z);
+  require_options(std::isfinite(*log_z), "log_z= is {}; a finite number is needed", *log_z);
   return -energy_of(target, given) - *log_z;
 }
 
