@@ -132,7 +132,7 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       "{} by {}: {} chains, {} steps, {} draws\n"
       "  acceptance {}{}{}, hops per step {}\n"
       "  {} steps/s, {} model calls per chain\n"
-      "  bulk ESS of the {} {} of all chains together, R-hat {}{}\n"
+      "  bulk ESS of the {} over all chains {}, R-hat {}{}\n"
       "  ESS of the papers, a mean over chains: {} ± {} ({} per step, {} per second and chain){}\n"
       "{}{}{}{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
