@@ -67,7 +67,8 @@ def main():
                          f"{statistics.median(ratios):.3f} | {min(ratios):.3f} to "
                          f"{max(ratios):.3f} |")
             print(lines[-1], flush=True)
-    head = f"""# Steps on a CPU, before and after
+    what = f"Steps on a {arguments.model}" if arguments.model else "Steps"
+    head = f"""# {what} on a CPU, before and after
 
 This page shows the time of a step of 100 chains on a CPU at two revisions of the program, {before}
 (before) and {now} (now). Times are medians over the rounds. The last columns are the median of the
