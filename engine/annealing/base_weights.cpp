@@ -26,8 +26,7 @@ BaseDraws::BaseDraws(EnergyModel& base, uint64_t key, torch::Device device, cons
 }
 
 BaseWeights BaseDraws::weigh(ResidualModel& model) const {
-  torch::Tensor g = energies(model.network(), states_, device_);
-  if (const double c = model.bound(); c > 0) g = c * torch::tanh(g / c);
+  const torch::Tensor g = model.bounded(energies(model.network(), states_, device_));
   const torch::Tensor log_w = ranks_.gather((-g).view({-1, kDraws}));
   const double largest = log_w.max().item<double>();
   const torch::Tensor w = torch::exp(log_w - largest);

@@ -128,7 +128,10 @@ torch::Tensor ResidualModel::base_energy(const torch::Tensor& x) {
 }
 
 torch::Tensor ResidualModel::correction(const torch::Tensor& x) {
-  const torch::Tensor f = network_->energy(x).to(torch::kFloat64);
+  return bounded(network_->energy(x).to(torch::kFloat64));
+}
+
+torch::Tensor ResidualModel::bounded(const torch::Tensor& f) {
   const double c = bound();
   return c > 0 ? c * torch::tanh(f / c) : f;
 }

@@ -64,6 +64,8 @@ class ResidualModel : public EnergyModel, public HasBase {
   torch::Tensor energy(const torch::Tensor& x) override;
   // Returns g, float64 [B], which is differentiable in the parameters of the network.
   torch::Tensor correction(const torch::Tensor& x);
+  // Returns g, given f.
+  torch::Tensor bounded(const torch::Tensor& f);
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
   void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x, const torch::Tensor& y,
