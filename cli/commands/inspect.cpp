@@ -24,6 +24,7 @@
 #include "lab/spec/field.h"
 #include "models/density/bayesnet.h"
 #include "models/lattice/quadratic.h"
+#include "models/lattice/text_lines.h"
 #include "train/data/describe.h"
 #include "train/data/formats/format.h"
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "models/lattice/quadratic.h"
+#include "models/lattice/text_lines.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
 

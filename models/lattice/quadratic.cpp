@@ -1,11 +1,8 @@
 // Implements quadratic functions as lattices, and the registry entry of qubo.
 #include "models/lattice/quadratic.h"
 
-#include <algorithm>
-#include <fstream>
-
 #include "io/error.h"
-#include "io/pt/utf8.h"
+#include "models/lattice/text_lines.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -42,20 +39,6 @@ ops::LatticeTensors QuadraticModel::make_lattice() const {
       linear_.index_add(0, edges.select(1, 0), half).index_add(0, edges.select(1, 1), half);
   return lattice_from_edges(torch::stack({torch::zeros_like(chosen), chosen}, 1), edges_, -half,
                             offset - 0.5 * total);
-}
-
-bool is_text_file(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string start(4096, '\0');
-  in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<size_t>(in.gcount()));
-  const bool archive = start.starts_with("PK");
-  const bool control = std::any_of(start.begin(), start.end(), [](unsigned char c) {
-    return c < ' ' && c != '\n' && c != '\r' && c != '\t';
-  });
-  // The end of what was read may cut through a character.
-  while (!start.empty() && static_cast<unsigned char>(start.back()) >= 0x80) start.pop_back();
-  return !start.empty() && !archive && !control && is_utf8(start);
 }
 
 namespace {

@@ -35,7 +35,4 @@ class QuadraticModel : public GraphProblem {
   std::optional<QuadraticReading> reading_;
 };
 
-// Returns true if the file is a text, and not a parameter file.
-bool is_text_file(const std::filesystem::path& file);
-
 }  // namespace isinglass

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 
 #include "io/error.h"
 #include "io/files.h"
@@ -55,6 +56,12 @@ std::string_view without_comment(std::string_view line) {
   return line;
 }
 
+bool is_text(std::string_view text) {
+  return is_utf8(text) && std::none_of(text.begin(), text.end(), [](unsigned char c) {
+           return c < ' ' && c != '\n' && c != '\r' && c != '\t';
+         });
+}
+
 }  // namespace
 
 template <class T>
@@ -76,13 +83,20 @@ std::string lower_case(std::string_view word) {
   return lower;
 }
 
+bool is_text_file(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string start(4096, '\0');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<size_t>(in.gcount()));
+  // The end of what was read may cut through a character.
+  while (!start.empty() && static_cast<unsigned char>(start.back()) >= 0x80) start.pop_back();
+  return !start.empty() && !start.starts_with("PK") && is_text(start);
+}
+
 TextLines::TextLines(const std::filesystem::path& file, const std::string& what)
     : source_(file.string()), text_(read_file(file)) {
   if (text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);  // a byte-order mark
-  const bool control = std::any_of(text_.begin(), text_.end(), [](unsigned char c) {
-    return c < ' ' && c != '\n' && c != '\r' && c != '\t';
-  });
-  require(!control && is_utf8(text_), "{} is not {}: the file is not text", source_, what);
+  require(is_text(text_), "{} is not {}: the file is not text", source_, what);
   const std::string_view text = text_;
   int64_t number = 0, place = 0;
   for (size_t at = 0; at < text.size();) {

@@ -61,6 +61,9 @@ class TextLines {
   std::vector<TextLine> lines_, comments_;
 };
 
+// Returns true if the first 4096 bytes of the file are text, and not the start of a parameter file.
+bool is_text_file(const std::filesystem::path& file);
+
 // Returns the number that the word is, or nothing. A sign + is allowed.
 template <class T>
 std::optional<T> number_of(std::string_view word);
