@@ -152,6 +152,17 @@ void require_no_others(const fs::path& directory, const std::string& command,
   }
 }
 
+// Returns the first of runs/sample-1, runs/sample-2, … that does not exist, for a run without --out.
+fs::path unused_directory(const std::string& command) {
+  require(!present_job(),
+          "--out is required with several ranks, because a restarted job continues the run there");
+  for (int64_t number = 1;; ++number) {
+    const fs::path path = fs::path("runs") / fmt::format("{}-{}", command, number);
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(path, error))) return path;
+  }
+}
+
 fs::path whole_path(const fs::path& said) {
   const fs::path path = fs::absolute(said).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
@@ -167,8 +178,11 @@ bool OutputDirectory::begun_before(const Options& options) {
 OutputDirectory::OutputDirectory(const Options& options)
     : command_(options.command()),
       resumed_(options.has("resume")),
-      run_(std::make_shared<Run>(command_.name,
-                                 whole_path(options.path(resumed_ ? "resume" : "out")))) {
+      run_(std::make_shared<Run>(
+          command_.name, whole_path(resumed_             ? options.path("resume")
+                                    : options.has("out") ? options.path("out")
+                                                         : unused_directory(command_.name)))) {
+  says_where_ = !resumed_ && !options.has("out") && !quiet(options);
   run_->keep = resumed_;
   if (resumed_ || !is_rank0()) return;
   std::error_code error;
@@ -208,6 +222,7 @@ void OutputDirectory::create() {
     require(!left, "--out {} cannot be overwritten, because {} cannot be removed", path().string(),
             left.value_or("").string());
   }
+  if (says_where_) fmt::print(stderr, "isinglass: this run is written to {}\n", path().string());
 }
 
 // Directories are removed only if they are empty, because another process may have put files there.

@@ -22,8 +22,8 @@ class OutputDirectory {
   // Returns true if torchrun has restarted the job after the job had begun the run of --out.
   static bool begun_before(const Options& options);
 
-  // Takes the directory of --resume, or else of --out, and changes nothing there. Throws Error if
-  // --out is a file, if it holds a run and --overwrite is not given, or if it holds something that
+  // Takes the directory of --resume, or else of --out, or else the first unused one of
+  // runs/sample-1, runs/sample-2, …, and changes nothing there. Throws Error if --out is a file, if it holds a run and --overwrite is not given, or if it holds something that
   // does not belong to a run and has a name that this run writes. A restarted job resumes its own
   // run or starts it over. With several ranks, only the first one accesses the directory.
   explicit OutputDirectory(const Options& options);
@@ -62,7 +62,8 @@ class OutputDirectory {
   const Command& command_;
   bool resumed_;
   std::shared_ptr<Run> run_;
-  bool held_run_ = false;  // whether the directory held a run before this one
+  bool held_run_ = false;    // whether the directory held a run before this one
+  bool says_where_ = false;  // true if the user has not chosen the directory
   std::string kept_;
   FolderLock lock_;
 };

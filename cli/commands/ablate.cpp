@@ -94,9 +94,8 @@ Command ablate_command() {
                   .run = run_ablate,
                   .by_ranks = true};
   append(command.options,
-         {out_option("directory of the results; required unless --resume is given"),
-          resume_option("continue the grid of this directory"), overwrite_option(),
-          tensorboard_option()});
+         {run_directory_option("ablate"), resume_option("continue the grid of this directory"),
+          overwrite_option(), tensorboard_option()});
   return command;
 }
 

@@ -117,10 +117,9 @@ Command evaluate_command() {
                   .options = options_of<EvaluateSpec>(),
                   .run = run_evaluate,
                   .by_ranks = true};
-  append(command.options,
-         {out_option("directory of the results; required unless --resume is given"),
-          resume_option("continue the evaluation of this directory"), overwrite_option(),
-          tensorboard_option()});
+  append(command.options, {run_directory_option("evaluate"),
+                           resume_option("continue the evaluation of this directory"),
+                           overwrite_option(), tensorboard_option()});
   return command;
 }
 

@@ -120,7 +120,7 @@ std::string run_sample(const Options& options) {
   }
   const SampleSpec spec = spec_of<SampleSpec>(options.said());
   const Context context = context_of(options);
-  find_sampler(options.text("sampler"));
+  if (options.has("sampler")) find_sampler(options.text("sampler"));
   const RunPlan plan = plan_of(spec);
   const bool keep = !spec.no_samples;
   if (spec.netcdf) {
@@ -182,7 +182,7 @@ std::string run_sample(const Options& options) {
   warnings.push_back(optimum_warning(summary));
   for (const std::string& warning : warnings) {
     if (warning.empty() || quiet(options)) continue;
-    fmt::print(stderr, "isinglass: warning: {}: {}\n", spec.sampler.name,
+    fmt::print(stderr, "isinglass: warning: {}: {}\n", sampling.spec().sampler.name,
                spell_options(warning, "--"));
   }
   return options.flag("json") ? text_of(summary, 2) + "\n"
@@ -202,7 +202,7 @@ Command sample_command() {
                             .help = "print the samplers and models, and stop",
                             .initial = false,
                             .stored = false},
-                           out_option("directory of the run; required unless --resume is given"),
+                           run_directory_option("sample"),
                            resume_option("continue the run of this directory"),
                            {.name = "checkpoint-every",
                             .type = ValueType::kReal,

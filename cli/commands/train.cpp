@@ -237,9 +237,9 @@ Command train_command() {
       .run = run_train,
       .by_ranks = true,
       .presets = training_presets};
-  append(command.options, {out_option("run directory; required unless --resume is given"),
-                           preset_option(), resume_option("continue the run of this directory"),
-                           overwrite_option(), tensorboard_option(), max_time_option()});
+  append(command.options, {run_directory_option("train"), preset_option(),
+                           resume_option("continue the run of this directory"), overwrite_option(),
+                           tensorboard_option(), max_time_option()});
   return command;
 }
 

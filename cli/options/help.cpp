@@ -28,8 +28,9 @@ std::string note(const Option& option) {
   if (option.initial && option.type != ValueType::kSwitch) {
     parts.push_back("default " + value_text(*option.initial));
   }
-  if (option.initial && option.type == ValueType::kSwitch && std::get<bool>(*option.initial)) {
-    parts.push_back("default on; --no-" + option.name + " turns it off");
+  if (option.type == ValueType::kSwitch && option.initial != OptionValue(false)) {
+    parts.push_back((option.initial ? "default on; --no-" : "--no-") + option.name +
+                    " turns it off");
   }
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, "; "));
 }

@@ -80,6 +80,7 @@ std::string help_text(const Command& command, const std::vector<std::string>& ar
 // directories.
 OptionTable program_options();
 Option out_option(const std::string& help);
+Option run_directory_option(const std::string& command);
 Option resume_option(const std::string& help);
 Option overwrite_option();
 

@@ -67,10 +67,10 @@ std::string without_dashes(const std::string& flag) {
   fail("unknown flag {}; write --{}", flag, name);
 }
 
-// Translates --no-base to --base=false. This applies to switches that are on by default.
+// Translates --no-base to --base=false. This applies to switches that are not off by default.
 std::string without_no(const Command& command, const std::string& argument) {
   for (const Option& option : command.options) {
-    const bool on = option.type == ValueType::kSwitch && option.initial == OptionValue(true);
+    const bool on = option.type == ValueType::kSwitch && option.initial != OptionValue(false);
     if (on && argument == "--no-" + option.name) return "--" + option.name + "=false";
   }
   return argument;

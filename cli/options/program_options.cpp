@@ -1,4 +1,6 @@
 // Implements the options of the program itself.
+#include <fmt/format.h>
+
 #include <iterator>
 
 #include "cli/options/options.h"
@@ -51,6 +53,13 @@ Option out_option(const std::string& help) {
           .help = help,
           .stored = false,
           .topic = Topic::kOutput};
+}
+
+Option run_directory_option(const std::string& command) {
+  return out_option(
+      fmt::format("directory of the run (default: the first of runs/{0}-1, runs/{0}-2, … that does "
+                  "not exist)",
+                  command));
 }
 
 Option resume_option(const std::string& help) {

@@ -33,7 +33,7 @@ AisOptions ais_options(const EvaluateSpec& spec, EnergyModel& model, const Sampl
   ais.seed = static_cast<uint64_t>(spec.seed);
   ais.cuda_graph = captures_steps(spec.cuda_graph, model, sampler, device);
   if (curve) ais.curve = decades_below(temperatures);
-  if (spec.reverse) {
+  if (*spec.reverse) {
     ais.reverse = reverse_start(spec.reverse_from, model, spec.chains, temperatures, first_chain,
                                 stream_key(ais.seed, RandomStream::kReference), device);
   }
@@ -59,7 +59,7 @@ AnnealedEstimate::AnnealedEstimate(const EvaluateSpec& spec, EnergyModel& model,
     : schedule_(spec.schedule),
       path_(spec.path),
       reverse_from_(spec.reverse_from),
-      tempered_(spec.reverse && reverse_from_ == kTemperedStart
+      tempered_(*spec.reverse && reverse_from_ == kTemperedStart
                     ? std::make_unique<TemperedStart>(spec, model, start, temperatures, first_chain,
                                                       context)
                     : nullptr),

@@ -57,10 +57,19 @@ ModelSpec as_trained(ModelSpec model) {
   return model;
 }
 
-// Turns reverse annealing on if the spec gives an option that needs it.
+// Turns reverse annealing on unless the spec omits it. Throws Error if it omits it although it gives
+// an option that needs it.
 EvaluateSpec with_reverse(EvaluateSpec spec) {
-  spec.reverse = spec.reverse || !spec.reverse_from.empty() ||
-                 (spec.until_closed > 0 && spec.method != kTemperingMethod);
+  const bool tempers = spec.method == kTemperingMethod;
+  if (spec.reverse == false) {
+    require_options(
+        spec.reverse_from.empty(),
+        "`reverse-from` says where annealing in reverse starts, but `reverse` is false");
+    require_options(tempers || spec.until_closed == 0,
+                    "`until-closed` needs estimates of log Z from both ends, but `reverse` is "
+                    "false");
+  }
+  spec.reverse = spec.reverse.value_or(!tempers || !spec.reverse_from.empty());
   return spec;
 }
 
@@ -72,7 +81,7 @@ void check_method(const EvaluateSpec& spec) {
         "`rungs` and `exploration` apply to `method` "
         "tempering and to `reverse-from` tempering only");
   } else {
-    require_options(!spec.reverse,
+    require_options(!*spec.reverse,
                     "`reverse` applies to annealing only; `method` tempering estimates log Z from "
                     "both ends without it");
     require_options(

@@ -71,7 +71,7 @@ class LikelihoodEvaluation {
   using Clock = std::chrono::steady_clock;
 
   void check_data();
-  bool reverses() const { return spec_.reverse; }
+  bool reverses() const { return *spec_.reverse; }
   bool tempers() const;
   int64_t steps() const { return spec_.temperatures << round_; }  // Counts temperatures or scans.
   bool may_double(int64_t times) const;

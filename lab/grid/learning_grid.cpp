@@ -133,6 +133,7 @@ EvaluateSpec evaluation_of(const TrainSpec& learning, const OptionValues& values
   spec.model.image = learning.model.image;
   spec.data = learning.data;
   if (spec.sampler.name.empty()) spec.sampler = learning.sampler;
+  spec.reverse = spec.reverse.value_or(!spec.reverse_from.empty() || spec.until_closed > 0);
   return spec;
 }
 

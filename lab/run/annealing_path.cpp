@@ -2,6 +2,7 @@
 #include "lab/run/annealing_path.h"
 
 #include "io/error.h"
+#include "lab/run/assemble.h"
 #include "models/network/rbm.h"
 
 namespace isinglass {
@@ -37,9 +38,7 @@ void resolve_path(EvaluateSpec& spec, const EnergyModel& model) {
                   "`path` joint scales the weights of an rbm, but {} is not an rbm", model.title());
   if (sampler.name.empty()) {
     const bool sweeping = joint || (spec.path.empty() && is_rbm(model) && sampler.options.empty());
-    sampler.name = sweeping                   ? "gibbs"
-                   : model.space().discrete() ? kDefaultSampler
-                                              : kDefaultContinuousSampler;
+    sampler.name = sweeping ? "gibbs" : default_sampler(model);
     if (sweeping) sampler.options.try_emplace("scan", "chromatic");
   }
   const PathKind own = path_for(sampler, model);

@@ -106,8 +106,19 @@ std::optional<double> sampler_number(const SamplerSpec& sampler, const std::stri
   return std::get<double>(found->second);
 }
 
+std::string default_sampler(const EnergyModel& model) {
+  switch (model.space().kind) {
+    case StateKind::kContinuous:
+      return "hmc";
+    case StateKind::kPermutation:
+      return "lb";
+    default:
+      return model.differentiable() ? kDefaultSampler : "gibbs";
+  }
+}
+
 bool moves_continuous(const SamplerSpec& sampler) {
-  require_given(!sampler.name.empty(), "sampler");
+  if (sampler.name.empty()) return false;
   return find_sampler(sampler.name).kinds == std::vector{StateKind::kContinuous};
 }
 
@@ -202,7 +213,8 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
     const bool continuous = moves_continuous(sampler);
     model = model_of(spec, device, continuous);
     if (spec.gradient_model) {
-      const SamplerEntry& entry = find_sampler(sampler.name);
+      const SamplerEntry& entry =
+          find_sampler(sampler.name.empty() ? default_sampler(*model) : sampler.name);
       require_options(entry.needs == "gradient",
                       "`gradient-model` is given, but {} uses no gradient", entry.name);
       ModelOptions other = model_options(spec, continuous);

@@ -40,6 +40,10 @@ torch::Device device_of(const std::string& name, int64_t local_rank = 0);
 // Throws Error ("`dataset` is required") unless the option is given.
 void require_given(bool said, const char* option);
 
+// Returns the name of the sampler for a run that names none: pafs, or gibbs without a gradient; hmc
+// for continuous states, and lb for permutations.
+std::string default_sampler(const EnergyModel& model);
+
 // Returns the folder of the data sets: the spec's, else $ISINGLASS_DATA, else "data".
 std::filesystem::path data_directory(const DataSpec& data);
 DataSpec absolute(DataSpec data);  // Makes the given paths absolute.

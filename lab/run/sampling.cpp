@@ -83,8 +83,7 @@ std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model, 
 }  // namespace
 
 RunPlan plan_of(const SampleSpec& spec) {
-  require_given(spec.steps.has_value(), "steps");
-  const RunPlan plan{spec.burn_in, *spec.steps, spec.thin};
+  const RunPlan plan{spec.burn_in, spec.steps.value_or(kDefaultSteps), spec.thin};
   require_options(plan.steps == 0 || plan.thin <= plan.steps,
                   "`thin` is {}, but it must be at most `steps`, which is {}", plan.thin,
                   plan.steps);
@@ -104,6 +103,8 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   spec_.data = resolved(spec_.data);
   spec_.model = resolved(spec_.model);
   model_ = given.model ? given.model : make_model();
+  spec_.steps = plan_.steps;
+  if (spec_.sampler.name.empty()) spec_.sampler.name = default_sampler(*model_);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   cooling_ = cooling_of(spec_, *model_, plan_, device);
   set_gradient_precision(spec_.model, *model_, device);

@@ -160,7 +160,13 @@ Field<SamplerSpec> registered(const SamplerOption& known) {
 Fields<SamplerSpec> sampler_fields(const std::string& initial) {
   Option name{
       .name = "sampler", .unit = "NAME", .help = "name of the sampler; sample `list` shows all"};
-  if (!initial.empty()) name.initial = initial;
+  if (initial.empty()) {
+    name.help +=
+        " (default: pafs, or gibbs for a model without a gradient; hmc for continuous states, lb "
+        "for permutations)";
+  } else {
+    name.initial = initial;
+  }
   Fields<SamplerSpec> all = {field(&SamplerSpec::name, name)};
   for (const SamplerOption& known : sampler_options()) all.push_back(registered(known));
   return all;

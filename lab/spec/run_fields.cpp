@@ -72,7 +72,8 @@ Fields<SampleSpec> sample_table() {
                                     .minimum = 0}),
        field(&SampleSpec::steps, {.name = "steps",
                                   .unit = "N",
-                                  .help = "number of steps after burn-in; required",
+                                  .help = "number of steps after burn-in",
+                                  .initial = kDefaultSteps,
                                   .minimum = 0}),
        field(&SampleSpec::thin,
              {.name = "thin", .unit = "N", .help = "number of steps per draw", .minimum = 1}),
@@ -177,7 +178,8 @@ Fields<EvaluateSpec> evaluate_table() {
               .choices = path_names()}),
        field(&EvaluateSpec::reverse, {.name = "reverse",
                                       .help = "also anneal from the model back to the start, which "
-                                              "gives likelihoods from both ends and a verdict"}),
+                                              "gives likelihoods from both ends and a verdict; "
+                                              "annealing does so unless this is turned off"}),
        field(&EvaluateSpec::reverse_from,
              {.name = "reverse-from",
               .unit = "SOURCE",

@@ -22,7 +22,8 @@
 
 namespace isinglass {
 
-inline constexpr int64_t kDefaultChains = 100;  // Sampling takes this many by default.
+// Sampling takes this many chains and steps by default.
+inline constexpr int64_t kDefaultChains = 100, kDefaultSteps = 1000;
 // Steps are numbered by 32 bits.
 inline constexpr double kLargestStep = 4294967295.0;
 
@@ -76,9 +77,8 @@ struct DataSpec {
   std::filesystem::path validation = {}, test = {};
 };
 
-// These are the defaults of training, evaluation and bench, and of evaluation on continuous states.
+// This is the default of training and bench, and of all discrete states with a gradient.
 inline constexpr const char* kDefaultSampler = "pafs";
-inline constexpr const char* kDefaultContinuousSampler = "hmc";
 
 struct SampleSpec {
   ModelSpec model = {};
@@ -87,7 +87,7 @@ struct SampleSpec {
   std::filesystem::path warm_start = {};  // Names the summary.json of an earlier run.
   std::optional<int64_t> chains = {};     // Defaults to 100, or to as many as `init` holds.
   int64_t burn_in = 0;
-  std::optional<int64_t> steps = {};  // This option is required.
+  std::optional<int64_t> steps = {};  // A grid requires it; otherwise kDefaultSteps applies.
   int64_t thin = 1;
   std::string init = "random";              // Takes random, data, instance or a file of states.
   std::optional<Temperatures> anneal = {};  // Cools the chains during burn-in.
@@ -147,7 +147,8 @@ struct EvaluateSpec {
   std::optional<double> start_scale = {};
   std::string schedule = {};  // Selects the schedule of annealing.
   std::string path = {};
-  bool reverse = false;
+  // Anneals back from the model, too. If it is not given, annealing does so.
+  std::optional<bool> reverse = {};
   std::string reverse_from = {};     // Takes exact, chains, tempering, auto or a file of states.
   double bracket = kLargestBracket;  // [nats]
   double until_closed = 0;           // [s]; 0 means a single round.

@@ -11,8 +11,8 @@ Field<ModelSpec> instance_field();        // Returns the option for a standard t
 Field<ModelSpec> gradient_model_field();  // Returns the option for another model's gradient.
 Field<ModelSpec> gradient_precision_field();
 Fields<NewModelSpec> new_model_fields();  // Returns channels and hidden.
-// Returns the sampler and its options. `initial` is the default shown in the help; empty: the
-// sampler is required.
+// Returns the sampler and its options. `initial` is the default shown in the help; empty: it
+// depends on the model (default_sampler() in lab/run/assemble.h).
 Fields<SamplerSpec> sampler_fields(const std::string& initial = "");
 Fields<DataSpec> data_fields();   // Returns dataset, data-dir and levels.
 Fields<DataSpec> split_fields();  // Returns validation and test.

@@ -254,7 +254,7 @@ def sampler(
 
 def sample(
     target: Target,
-    sampler: str | Sampler,
+    sampler: str | Sampler | None = None,
     *,
     init: torch.Tensor | str | os.PathLike[str] | None = None,
     data: torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike[str] | None = None,
@@ -286,7 +286,7 @@ def sample(
     warm_start: str | os.PathLike[str] | None = None,
     chains: int = 100,
     burn_in: int = 0,
-    steps: int | None = None,
+    steps: int = 1000,
     thin: int = 1,
     anneal: str | tuple[float, float] | None = None,
     rungs: int | str | None = None,
@@ -419,7 +419,7 @@ def evaluate(
     start_scale: float | None = None,
     schedule: str | None = None,
     path: str | None = None,
-    reverse: bool = False,
+    reverse: bool | None = None,
     reverse_from: str | None = None,
     bracket: float = 1.0,
     until_closed: float = 0.0,

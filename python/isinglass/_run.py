@@ -171,7 +171,7 @@ def directory_for_all(out):
                                "of them can access")
 
 
-def sample(target, sampler, *, init=None, data=None, moves=False, callback=None, stop=None,
+def sample(target, sampler=None, *, init=None, data=None, moves=False, callback=None, stop=None,
            **options):
     refuse_unknown(sample, options)
     callback, stop = callback_function(callback), stop_function(stop)
@@ -186,7 +186,7 @@ def sample(target, sampler, *, init=None, data=None, moves=False, callback=None,
         refuse_unused(options,
                       {"data_dir": "is the folder of a data set by name, and data= is not a name"})
     sampler, options = with_sampler(sampler, options)
-    values = {"sampler": sampler, **texts_of(options)}
+    values = {**({} if sampler is None else {"sampler": sampler}), **texts_of(options)}
     states = None
     if init is not None and not isinstance(init, (str, os.PathLike)):
         states = init.detach() if isinstance(init, torch.Tensor) else init
@@ -203,7 +203,7 @@ def sample(target, sampler, *, init=None, data=None, moves=False, callback=None,
         for name, python in names.items():
             text = text.replace(f"`{name}`", f"{python}=")
         if text:
-            warnings.warn(f"{sampler}: {text}", stacklevel=2)
+            warnings.warn(f"{run.summary['sampler']}: {text}", stacklevel=2)
     if "inexact" in run.summary:
         warnings.warn(run.summary["inexact"], stacklevel=2)
     return interrupt(error, "run", run) if error is not None else run
@@ -211,8 +211,8 @@ def sample(target, sampler, *, init=None, data=None, moves=False, callback=None,
 
 sample.__signature__ = inspect.Signature(
     [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
-     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                       annotation="str | Sampler"),
+     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
+                       annotation="str | Sampler | None"),
      inspect.Parameter("init", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | str | os.PathLike | None"),
      inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=None,
@@ -229,7 +229,9 @@ Draws samples from a target, as `isinglass sample` does, with the same bits for 
 
 Args:
     target: the target to sample from.
-    sampler: a sampler's name, or one made by sampler(), whose seed is used if seed= is not given.
+    sampler: a sampler's name, or one made by sampler(), whose seed is used if seed= is not given;
+        by default pafs, or gibbs for a target without a gradient, hmc for continuous states, and
+        lb for permutations.
     init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
     data: for init="data": images, as train() takes them, or the name of a data set.
     moves: True to keep acceptance and hops (the number of sites that changed) of every draw.

@@ -46,7 +46,7 @@ TEST_F(Evaluate, LikelihoodsFollowFromLogZ) {
   const torch::Tensor energy = energies("rbm");
   const Json ais =
       Json::parse(run("evaluate --model rbm --weights rbm.pt --dataset bars.pt --chains 100 "
-                      "--steps 100 --sampler pafs --radius 2 --json --out out")
+                      "--steps 100 --sampler pafs --radius 2 --no-reverse --json --out out")
                       .out);
   ASSERT_EQ(ais["log_likelihood"].size(), 3u);
   // Six distinct images in equal numbers over all splits together: 48 + 6 + 6 images.
@@ -68,7 +68,7 @@ TEST_F(Evaluate, OneChainHasNoStandardError) {
   for (const std::string schedule : {"linear", "adaptive"}) {
     const std::string command =
         "evaluate --model rbm --weights rbm.pt --dataset bars.pt --sampler pafs --radius 2 "
-        "--chains 1 --steps 50 --quiet --schedule " +
+        "--chains 1 --steps 50 --no-reverse --quiet --schedule " +
         schedule;
     const std::string text = run(command + " --out " + schedule).out;
     EXPECT_NE(text.find("± undefined"), std::string::npos) << text;

@@ -68,7 +68,7 @@ using SavedWork = InAFolder;
 TEST_F(SavedWork, AnnealingOutlivesWhatFailsAfterIt) {
   const std::string command =
       "evaluate " + weights() +
-      " --chains 50 --steps 9000 --schedule linear --sampler gwg --threads 1";
+      " --chains 50 --steps 9000 --schedule linear --sampler gwg --no-reverse --threads 1";
   expect_done(command + " --out whole");
   const Outcome failed = run_with_a_folder_at("chains.pt", command);
   expect_refused(failed,

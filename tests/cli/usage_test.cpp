@@ -74,6 +74,37 @@ TEST(Usage, HelpOfASamplerLeavesOutTheOptionsOfOthers) {
   EXPECT_NE(unknown.err.find("unknown sampler 'pfas'; known: "), std::string::npos) << unknown.err;
 }
 
+// Without --out, every run gets a directory of its own, and says where it is.
+TEST(Defaults, LeaveOnlyTheModelToBeSaid) {
+  TemporaryDirectory dir;
+  write_ising(dir / "ising.pt");
+  write_rbm(dir / "rbm.pt");
+  write_pt(dir / "bars.pt", PtValue{bars()});
+  const auto run = [&](const std::string& arguments) {
+    return run_program(arguments, {.directory = dir.path()});
+  };
+  const std::vector<std::pair<std::string, std::string>> runs = {
+      {"sample --model ising --weights ising.pt", "sample-1"},
+      {"sample --model rbm --weights rbm.pt", "sample-2"},
+      {"evaluate --model ising --weights ising.pt --steps 20", "evaluate-1"},
+      {"train --dataset bars.pt --model rbm --hidden 3 --batch 5 --buffer 10 --iters 2",
+       "train-1"}};
+  for (const auto& [command, directory] : runs) {
+    const Outcome made = run(command);
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const auto path = dir / "runs" / directory;
+    EXPECT_TRUE(std::filesystem::exists(path / "config.toml")) << command;
+    EXPECT_NE(made.err.find("this run is written to " + path.string()), std::string::npos)
+        << made.err;
+  }
+  const std::string config = file_bytes(dir / "runs" / "sample-1" / "config.toml");
+  EXPECT_NE(config.find("steps = 1000\n"), std::string::npos) << config;
+  EXPECT_NE(config.find("sampler = 'pafs'\n"), std::string::npos) << config;
+  const Outcome quiet = run("sample --model ising --weights ising.pt --steps 3 --quiet");
+  EXPECT_EQ(quiet.err, "");
+  EXPECT_TRUE(std::filesystem::exists(dir / "runs" / "sample-3"));
+}
+
 struct Mistake {
   std::string arguments;
   std::vector<std::string> said;
@@ -148,10 +179,6 @@ TEST_F(Mistakes, OfTheCommandLine) {
            {kSample + "--image 28", {"--image", "28x28"}},
            {kSample + "--device gpu", {"--device", "cuda"}},
            {kSample + "--json=perhaps", {"--json", "true or false"}},
-           {"sample --model ising --weights ising.pt --steps 3 --out out",
-            {"--sampler", "required"}},
-           {"sample --model ising --weights ising.pt --sampler gwg --steps 3",
-            {"--out", "required"}},
            {"sample --model ising --weights ising.pt --sampler gwg --out --json",
             {"--out needs"}}}) {
     expect_refused(mistake);
@@ -221,7 +248,6 @@ TEST_F(Mistakes, OfNamesAndFiles) {
 TEST_F(Mistakes, OfTheOtherSubcommands) {
   const std::string train = "train --dataset bars.pt --model rbm --hidden 3 --batch 5 --buffer 10 ";
   for (const Mistake& mistake : std::vector<Mistake>{
-           {train, {"--out", "required"}},
            {"train --model rbm --out out", {"--dataset", "required"}},
            {train + "--out out --iters 0", {"--iters is 0"}},
            {train + "--out out --steps-per-iter 40 --iters 107374183",

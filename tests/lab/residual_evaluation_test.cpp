@@ -41,7 +41,7 @@ Evaluated evaluated(double error, const std::string& method) {
   EvaluateSpec spec{.sampler = {"surrogate", {}}, .chains = 100, .temperatures = 60, .seed = 2};
   spec.method = method;
   spec.reverse = method == "ais";
-  if (spec.reverse) spec.schedule = "linear";
+  if (method == "ais") spec.schedule = "linear";
   spec.bracket = 1;
   LikelihoodEvaluation evaluation(spec, {}, {.model = residual(error)});
   EXPECT_TRUE(evaluation.run(folder / "checkpoint.pt"));

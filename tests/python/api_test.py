@@ -174,6 +174,15 @@ def test_targets_have_a_temperature(ising):
         assert ((share - p).abs() / (p * (1 - p) / chains).sqrt()).max() < 5
 
 
+def test_sampler_and_steps_have_defaults(ising):
+    run = ig.sample(ising, chains=3)
+    assert run.summary["sampler"] == "pafs" and run.summary["steps"] == 1000
+    normal = ig.models.gaussian(mean=torch.zeros(3), precision=torch.ones(3))
+    assert ig.sample(normal, chains=3, steps=5).summary["sampler"] == "hmc"
+    order = ig.models.permutation(w=torch.zeros(3, 3))
+    assert ig.sample(order, chains=3, steps=5).summary["sampler"] == "lb"
+
+
 def test_errors_speak_python(ising):
     for call, words in {
         lambda: ig.sample(ising, "pafs", radius=0, steps=3): r"radius= is 0",
@@ -181,7 +190,6 @@ def test_errors_speak_python(ising):
         lambda: ig.sample(ising, "pafs", stepss=3):
             r"sample has no option stepss=; it knows: steps,",
         lambda: ig.sample(ising, "gwg", scan="random", steps=3): r"scan= is not an option of gwg",
-        lambda: ig.sample(ising, "gwg"): r"steps= is required",
         lambda: ig.sample(ising, "gwg", steps=3, burn_in=1.5): r"burn_in= is 1.5; a whole number",
         lambda: ig.sample(ising, "gwg", steps=3, thin=5):
             r"thin= is 5, .* at most steps=, which is 3",

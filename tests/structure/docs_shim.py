@@ -32,7 +32,7 @@ def reduced(arguments):
         model = result[result.index("--model") + 1] if "--model" in result else "resnet"
         if model != "resnet" or REFUSED.keys() & set(result):
             refused.append("--channels")
-        for flag in ("--channels", "--steps-per-iter", "--buffer", "--batch"):
+        for flag in ("--channels", "--steps-per-iter", "--buffer", "--batch", "--iters"):
             if flag not in result and flag not in refused:
                 result += [flag, str(REDUCED[flag])]
     if "bench" in result and "--stages" not in result:  # the bounds take long
