@@ -118,7 +118,7 @@ double tail_ess(const torch::Tensor& series, double rounding) {
 
 double rank_rhat(const torch::Tensor& series, double rounding) {
   if (series.size(1) < 2) return NAN;
-  const double width = tie_width(series, rounding);
+  const TieWidth width = tie_width(series, rounding);
   const torch::Tensor all = merge_ties(series, width);
   if (undefined(all)) return NAN;
   const torch::Tensor x = halves(all), sorted = std::get<0>(x.flatten().sort());
