@@ -33,6 +33,16 @@ void require_weights(const torch::Tensor& energy) {
       fmt::format("the energy is not finite at {} of the {} initial values", all - finite, all));
 }
 
+// Returns the states [B, D], where those of chains without weight, which may still be at a state that
+// the model forbids, are replaced by states of the other chains in turn.
+torch::Tensor with_weight(const torch::Tensor& x, const torch::Tensor& log_weights) {
+  const torch::Tensor weighed = torch::isfinite(log_weights);
+  const torch::Tensor rows = weighed.nonzero().flatten();
+  const torch::Tensor own = torch::arange(x.size(0), rows.options());
+  return x.index_select(
+      0, torch::where(weighed, own, rows.index_select(0, own.remainder(rows.size(0)))));
+}
+
 // Returns how much a step adds to the variance of the log-weights, over the chains that have a
 // finite weight. Chains that began at a state which the model forbids have none.
 double added_variance(const torch::Tensor& added, const torch::Tensor& before) {
@@ -161,7 +171,9 @@ torch::Tensor AnnealedImportanceSampling::run_chain_ids() const {
 
 torch::Tensor AnnealedImportanceSampling::first_states(const torch::Tensor& ids) const {
   if (resumed_.defined()) return resumed_;
-  if (current_run().part == Part::kEquilibrium) return own_chains().of(result_.x);
+  if (current_run().part == Part::kEquilibrium) {
+    return own_chains().of(with_weight(result_.x, result_.log_weights));
+  }
   if (current_run().part != Part::kReverse) return path_->sample(ids, key());
   const torch::Tensor& given = options_.reverse->states;
   TORCH_INTERNAL_ASSERT(given.defined() || options_.reverse->longest > 0,
@@ -286,8 +298,14 @@ void AnnealedImportanceSampling::finish_reverse(const WeightSummary& summary) {
   ReverseResult& reverse = result_.reverse.emplace();
   static_cast<AnnealedChains&>(reverse) = annealed_chains();
   const double start = path_->log_z_start();
-  reverse.log_z_upper = start - summary.log_mean;
-  reverse.log_z_upper_se = summary.standard_error;
+  // Chains in reverse never visit states that the model forbids, so that their weights estimate Z
+  // over that part of Z_0 which belongs to allowed states. Its share of the forward chains' exact
+  // draws, those with a weight, is `allowed`.
+  const auto chains = static_cast<double>(result_.log_weights.numel());
+  const double allowed = torch::isfinite(result_.log_weights).sum().item<double>() / chains;
+  reverse.log_z_upper = start + std::log(allowed) - summary.log_mean;
+  reverse.log_z_upper_se =
+      std::hypot(summary.standard_error, std::sqrt((1 - allowed) / (allowed * chains)));
   reverse.weight_ess = summary.ess;
   const LogRatio both = acceptance_ratio(result_.log_weights, reverse.log_weights);
   reverse.log_z_bidirectional = start + both.value;

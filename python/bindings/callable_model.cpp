@@ -120,8 +120,14 @@ torch::Tensor CallableModel::energy(const torch::Tensor& x) {
   return output;
 }
 
-// Calls the callable. Energies are functions of the state, so that a call interrupted by Ctrl-C is
-// repeated and the step that needs its result can finish.
+// Returns true for KeyboardInterrupt and SystemExit, which a signal may raise in the middle of a
+// call, and which no function is expected to catch.
+static bool ends_process(const py::error_already_set& error) {
+  return !error.matches(PyExc_Exception);
+}
+
+// Calls the callable. Energies are functions of the state, so that a call interrupted by Ctrl-C, or
+// by another signal, is repeated and the step that needs its result can finish.
 torch::Tensor CallableModel::call(const torch::Tensor& input) {
   const py::gil_scoped_acquire gil;
   require(bool(callable_), "the callable of {} no longer exists", name_);
@@ -130,7 +136,7 @@ torch::Tensor CallableModel::call(const torch::Tensor& input) {
     output = callable_(input);
   } catch (py::error_already_set& error) {
     Interrupts* interrupts = Interrupts::current();
-    if (!interrupts || !error.matches(PyExc_KeyboardInterrupt)) throw;
+    if (!interrupts || !ends_process(error)) throw;
     interrupts->keep(std::move(error));
     output = callable_(input);
   }
@@ -150,7 +156,7 @@ torch::Tensor CallableModel::energies_twice(const torch::Tensor& x) const {
     energies = computed(callable_, input);
   } catch (py::error_already_set& error) {
     Interrupts* interrupts = Interrupts::current();
-    if (!interrupts || !error.matches(PyExc_KeyboardInterrupt)) throw;
+    if (!interrupts || !ends_process(error)) throw;
     interrupts->keep(std::move(error));
     energies = computed(callable_, input);
   }
@@ -170,10 +176,11 @@ void CallableModel::check(const torch::Tensor& input, const torch::Tensor& outpu
           name_, output.device().str(), input.device().str());
   require(!input.requires_grad() || !torch::GradMode::is_enabled() || output.requires_grad(),
           "{}'s energies do not depend on the states by differentiable operations", name_);
-  if (finite_) return;
-  require(torch::isfinite(output.detach()).all().item<bool>(),
-          "{} returned an energy that is not finite", name_);
-  finite_ = true;
+  if (checked_) return;
+  require((output.detach() > -INFINITY).all().item<bool>(),
+          "{} returned an energy that is -infinity or not a number; +infinity forbids a state",
+          name_);
+  checked_ = true;
 }
 
 namespace {
@@ -227,7 +234,7 @@ std::string inexactness(EnergyModel& model, const torch::Tensor& x, torch::Tenso
   } catch (const c10::Error&) {
   } catch (py::error_already_set& error) {
     const py::gil_scoped_acquire gil;
-    if (error.matches(PyExc_KeyboardInterrupt)) throw;
+    if (ends_process(error)) throw;
     py::error_already_set(std::move(error));
   }
   return "";

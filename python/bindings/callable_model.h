@@ -55,7 +55,7 @@ class CallableModel : public EnergyModel, public OwnFunction, public HasLiveStat
   py::object callable_;
   std::string name_;
   StateSpace space_;
-  bool finite_ = false;  // Tells whether the first output was finite.
+  bool checked_ = false;  // Tells whether the values of the first output were checked.
 };
 
 // Returns a sentence if the energies of the states x differ between two calls, as with dropout, or

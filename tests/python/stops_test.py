@@ -165,3 +165,51 @@ def test_what_cannot_be_called_is_refused(ising):
                        (lambda **o: ig.evaluate(ising, **o), "stop")]:
         with pytest.raises(ig.Error, match=f"^{name}= is 3; a .* is needed$"):
             call(**{name: 3})
+
+
+class Ending(torch.nn.Module):
+    """Raises `error` once, in the middle of its 400th call."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(16))
+        self.error, self.calls = error, 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls == 400:
+            raise self.error
+        return x.flatten(1) @ self.w
+
+
+@pytest.mark.parametrize("error", [SystemExit(143), KeyboardInterrupt()])
+def test_a_signal_in_the_middle_of_a_call_loses_nothing(error, tmp_path):
+    with pytest.raises(type(error)) as caught:
+        ig.sample(ig.energy(Ending(error), sites=16), "rwm", chains=4, steps=5000)
+    assert caught.value.run.interrupted and 300 < len(caught.value.run.samples) < 500
+    options = {name: value for name, value in TRAINING.items() if name != "hidden"}
+    with pytest.raises(type(error)) as caught:
+        ig.train(Ending(error), bars(100), iters=1000, out=tmp_path / "run", **options)
+    fit = caught.value.fit
+    assert fit.interrupted and fit.iteration > 10
+    assert (tmp_path / "run" / "checkpoints" / f"{fit.iteration:08}.pt").exists()
+
+
+def test_states_may_be_forbidden():
+    """U is +infinity where two neighbouring sites are both 1."""
+    def energy(x):
+        both = (x[:, :-1] * x[:, 1:]).sum(1) > 0
+        return torch.where(both, torch.inf, x.sum(1) * 0.5)
+
+    states = torch.cartesian_prod(*[torch.arange(2)] * 5).float()
+    log_z = torch.logsumexp(-energy(states).double(), 0).item()
+    target = ig.energy(energy, sites=5)
+    found = ig.evaluate(target, sampler="gibbs", chains=400, steps=60, seed=1)
+    assert abs(found.log_z - log_z) < 4 * found.log_z_se and found.log_z_se < 0.1
+    assert abs(found.log_z_upper - log_z) < 4 * found.log_z_upper_se
+    assert abs(found.log_z_bidirectional - log_z) < 4 * found.log_z_bidirectional_se
+    assert found.verdict == "closed"
+    run = ig.sample(target, "rwm", init=torch.zeros(200, 5, dtype=torch.uint8), steps=200, seed=1)
+    assert torch.isfinite(run.energy).all()
+    with pytest.raises(ig.Error, match="-infinity or not a number"):
+        ig.sample(ig.energy(lambda x: x.sum(1) * torch.nan, sites=5), "rwm", steps=3)
