@@ -89,8 +89,8 @@ RunPlan plan_of(const SampleSpec& spec) {
                   plan.steps);
   require_options(
       static_cast<double>(plan.burn_in) + static_cast<double>(plan.steps) <= kLargestStep,
-      "`burn-in` and `steps` add up to {}, but their sum must be at most {}",
-      plan.burn_in + plan.steps, kLargestStep);
+      "`burn-in` and `steps` add up to {:.0f}, but their sum must be at most {:.0f}",
+      static_cast<double>(plan.burn_in) + static_cast<double>(plan.steps), kLargestStep);
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -373,7 +374,10 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
   int64_t entries = 0;
   for (int64_t f = 0; f < count; ++f) {
     factors[f].table = read_table(in, factors[f].variables, values, f, bayes);
-    if (!bayes) factors[f].zero *= factors[f].table.max().item<double>();
+    if (!bayes) {
+      factors[f].zero = std::max(factors[f].zero * factors[f].table.max().item<double>(),
+                                 std::numeric_limits<double>::denorm_min());
+    }
     entries += factors[f].table.size(0);
     require(entries <= kMostEntries, "{}: the tables of the file have more than {} entries",
             in.source(), kMostEntries);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "io/error.h"
@@ -38,7 +39,8 @@ class GraphReader {
   explicit GraphReader(const std::filesystem::path& file) : text_(file, "a graph") {
     for (const TextLine& comment : text_.comments()) {
       const auto said = named_in(comment, "optimum");
-      if (const auto value = said ? number_of<double>(*said) : std::nullopt) optimum_ = value;
+      const auto value = said ? number_of<double>(*said) : std::nullopt;
+      if (value && std::isfinite(*value)) optimum_ = value;
     }
   }
 
@@ -212,7 +214,7 @@ class GraphReader {
           return number_of<int64_t>(word).has_value();
         });
       });
-      return whole && last == head.vertices && head.vertices > 1;
+      return whole && last <= head.vertices && head.vertices > 1;
     }
     std::vector<std::pair<int64_t, int64_t>> neighbours;
     if (last > head.vertices) return false;

@@ -186,6 +186,12 @@ TEST(BayesNetFile, MarkovNetworksAreProductsOfTables) {
       EXPECT_NEAR(net->energy(x).item<double>(), expected, 1e-9) << i << " " << j;
     }
   }
+  write_file(scratch / "tiny.uai", "MARKOV 1 2 1 1 0 2 1e-300 0");
+  const auto tiny = read_bayesnet(scratch / "tiny.uai");
+  const torch::Tensor both = tiny->energy(torch::tensor({0, 1}, torch::kUInt8).view({2, 1}));
+  EXPECT_NEAR(both[0].item<double>(), 300 * std::log(10), 1e-9);
+  EXPECT_GT(both[1].item<double>(), both[0].item<double>() + 50);
+  EXPECT_TRUE(torch::isfinite(both).all().item<bool>());
   expect_refused("MARKOV 1 2 1 1 0 2 0 0", "all entries of factor 0 are 0");
   expect_refused("MARKOV 1 2 1 1 0 2 1 -1", "is -1; a finite number from 0 is needed");
   expect_refused("MARKOV 1 2 1 1 0 2 1 inf", "is inf; a finite number from 0 is needed");

@@ -151,6 +151,8 @@ TEST_F(QuadraticFile, SaysHowItWasUnderstood) {
   EXPECT_EQ(kind("a.txt", "# vartype=SPIN\n0 1 2\n"), Variables::kSpin);
   EXPECT_EQ(kind("a.txt", "0 1 2\n"), std::nullopt);
   EXPECT_EQ(kind("a.txt", "0 1 2\n1 1 2\n"), Variables::kBinary);
+  // A weighted METIS cycle has as many vertices as edges.
+  EXPECT_EQ(kind("a.txt", "3 3 1\n2 1 3 1\n1 1 3 1\n1 1 2 1\n"), std::nullopt);
   EXPECT_EQ(kind("a.sparse", "2 1\n1 2 2\n"), Variables::kBinary);
   EXPECT_EQ(kind("a.mtx", "%%MatrixMarket matrix coordinate real general\n5 5 5\n1 2 2\n"),
             std::nullopt);
