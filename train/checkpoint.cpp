@@ -85,7 +85,8 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
                                 {"adam_step", {c.adam_step}},
                                 {"average_updates", {c.average_updates}},
                                 {"buffer", {c.buffer}},
-                                {"carried", {to_dict(c.carried)}}}});
+                                {"carried", {to_dict(c.carried)}},
+                                {"functions", {c.functions}}}});
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& file) {
@@ -126,6 +127,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
                           : torch::tensor(static_cast<double>(c.iteration), torch::kFloat64);
   c.buffer = entries.get<torch::Tensor>("buffer");
   c.carried = entries.tensors("carried");
+  if (entries.has("functions")) c.functions = entries.get<PtDict>("functions");
   return c;
 }
 

@@ -28,6 +28,8 @@ struct Checkpoint {
   torch::Tensor average_updates;  // float64 []
   torch::Tensor buffer;           // uint8 [slots, D]
   NamedTensors carried;           // the objective's state, without its chains
+  // The identity of a user's functions (models/identity.h); empty if the model holds none.
+  PtDict functions;
 };
 
 // Writes a checkpoint. Like write_pt, it leaves either the whole file or none.

@@ -125,6 +125,7 @@ class Trainer {
   std::pair<std::filesystem::path, Checkpoint> newest_readable();
   void restore(const Checkpoint& saved, const std::string& file);
   Checkpoint checkpoint() const;
+  PtDict functions() const;
   PtDict settings() const;
   PtDict plan() const;                                  // of the learning rate
   double planned_rate(const LearningRate& plan) const;  // of the present iteration

@@ -5,6 +5,7 @@
 #include "io/settings.h"
 #include "io/sha256.h"
 #include "io/unreadable.h"
+#include "models/identity.h"
 #include "models/live_state.h"
 #include "train/trainer.h"
 
@@ -239,7 +240,14 @@ Checkpoint Trainer::checkpoint() const {
           .adam_step = adam_.step_number(),
           .average_updates = ema_.updates(),
           .buffer = objective_->chains(),
-          .carried = objective_->saved_state()};
+          .carried = objective_->saved_state(),
+          .functions = functions()};
+}
+
+// Returns what tells the user's functions in the model apart from others with the same parameters.
+PtDict Trainer::functions() const {
+  if (own_functions(*model_).empty()) return {};
+  return function_identity(*model_, parameters_[0].device());
 }
 
 void Trainer::restore(const Checkpoint& saved, const std::string& file) {
@@ -264,6 +272,9 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
                 {"average_updates", own.average_updates},
                 {"buffer", own.buffer}},
                file);
+  if (!saved.functions.empty()) {
+    require_same_functions(&saved.functions, *model_, parameters_[0].device(), file);
+  }
   iteration_ = saved_ = saved.iteration;
   planned_from_ =
       settings_text(saved.plan) == settings_text(plan()) ? saved.planned_from : saved.iteration;

@@ -63,6 +63,16 @@ class NoGradientsLeft {
   std::shared_ptr<EnergyModel> model_;
 };
 
+// Returns the name of a file in the directory that a run of another kind has written, or that its
+// owner may need; empty if there is none.
+std::string file_of_a_run(const fs::path& directory) {
+  for (const char* name : {"config.toml", "samples.pt", "summary.json", "ais.json",
+                           "ais-checkpoint.pt", "results.json"}) {
+    if (fs::exists(directory / name)) return name;
+  }
+  return "";
+}
+
 py::tuple train(const TargetPointer& target, const py::dict& options, const py::object& data,
                 const py::object& labels, const std::string& device, const std::string& directory,
                 const py::object& callback, const py::object& stop) {
@@ -81,6 +91,10 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     const Context context = context_of(place, interrupts);
     const Ranks& ranks = *context.ranks;
     const bool resumed = ranks.any(ranks.is_rank0() && !newest_checkpoint(directory).empty());
+    const std::string foreign = ranks.is_rank0() && !resumed ? file_of_a_run(directory) : "";
+    require(!ranks.any(!foreign.empty()),
+            "{} already holds {}, which does not belong to a training run; give another directory",
+            directory, foreign.empty() ? "a file" : foreign);
     if (resumed) keep_warmup(spec, directory);
     Training training(spec, context, callback.is_none() ? nullptr : &observer, resumed,
                       std::move(given));

@@ -125,7 +125,8 @@ class Run(Shown):
             Error: if the directory already holds a run.
         """
         saved, others = (("samples.pt", "summary.json"),
-                         ("config.toml", "metrics.jsonl", "ais.json", "results.json"))
+                         ("config.toml", "metrics.jsonl", "ais.json", "ais-checkpoint.pt",
+                          "results.json"))
         for name in others if overwrite else others + saved:
             if os.path.exists(os.path.join(directory, name)):
                 advice = ("another directory" if name in others

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import isinglass as ig
-from conftest import Mlp
+from conftest import Mlp, bars
 
 SITES = 10
 EVALUATION = {"sampler": "gwg", "chains": 50, "steps": 60}
@@ -184,3 +184,25 @@ def test_an_evaluation_begun_before_goes_on(tmp_path):
                 ig.evaluate(target, **EVALUATION, out=out)
         else:
             assert ig.evaluate(target, **EVALUATION, out=out).log_z == first.log_z
+
+
+def test_a_training_goes_on_for_the_same_function_alone(tmp_path):
+    """The modules have the same class and parameters; an attribute tells them apart."""
+    options = {"out": tmp_path / "run", "sampler": "gwg", "batch": 10, "buffer": 20,
+               "steps_per_iter": 1, "warmup": 0, "seed": 1}
+    images = (torch.rand(100, SITES) < 0.4).to(torch.uint8)
+    first = ig.train(Attribute(1.0), images, iters=5, **options)
+    assert ig.train(Attribute(1.0), images, iters=7, **options).iteration == 7
+    with pytest.raises(ig.Error, match="belongs to a run with another function than"):
+        ig.train(Attribute(2.0), images, iters=9, **options)
+    again = ig.train(Attribute(1.0), images, iters=7, **options)
+    assert first.iteration == 5 and again.iteration == 7
+
+
+@pytest.mark.parametrize("name", ["config.toml", "summary.json", "ais-checkpoint.pt"])
+def test_training_leaves_the_files_of_others(name, tmp_path):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(ig.Error, match=f"already holds {name}, which does not belong to"):
+        ig.train("rbm", bars(50), iters=1, out=tmp_path)
+    assert (tmp_path / name).read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
