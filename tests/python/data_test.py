@@ -56,6 +56,9 @@ def test_grey_levels_are_checked_in_every_function():
                                match=r"holds whole numbers up to 15; expected 0 and "
                                      r"1, .* levels= 16"):
                 call(data)
+        for dark in (FIFTEEN / 255, BITS / 255):
+            with pytest.raises(ig.Error, match=r"holds real grey levels up to 0\.0"):
+                call(dark)
         for spins in (2 * BITS - 1, (2 * BITS - 1).to(torch.int8)):
             with pytest.raises(ig.Error,
                                match=r"holds the values -1 and 1, but states have .* \(s \+ 1\)/2"):

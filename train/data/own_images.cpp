@@ -139,7 +139,14 @@ Unit unit_of(const OwnArray& array) {
   require(unit,
           "{} holds values outside [0, 1] or not a number; real values are grey levels in [0, 1]",
           array.name);
-  return ((values == 0) | (values == 1)).all().item<bool>() ? Unit::kBinary : Unit::kGrey;
+  if (((values == 0) | (values == 1)).all().item<bool>()) return Unit::kBinary;
+  const double most = values.max().item<double>();
+  require(
+      255 * most >= kDarkest - 1,
+      "{} holds real grey levels up to {:.4g}; expected levels from 0 (black) to 1 (white), whose "
+      "largest is at least 0.5. Divide them by {:.4g} if they have another unit",
+      array.name, most, most);
+  return Unit::kGrey;
 }
 
 // Converts an array to pixels in the unit that all arrays have in common.

@@ -66,7 +66,11 @@ TEST(OwnImages, TypesAndShapes) {
   EXPECT_ERROR(load(torch::full({2, 4}, 2, torch::kUInt8)), "Divide them by 2 to make them real");
   EXPECT_ERROR(load(torch::full({2, 4}, 127, torch::kUInt8)), "at least 128 of 255");
   EXPECT_EQ(load(torch::full({2, 4}, 128, torch::kUInt8)).values, PixelValues::kGrey);
-  EXPECT_EQ(load(torch::full({2, 4}, 0.1f)).values, PixelValues::kGrey);
+  EXPECT_EQ(load(torch::full({2, 4}, 0.6f)).values, PixelValues::kGrey);
+  EXPECT_ERROR(
+      load(torch::full({2, 4}, 0.1f)),
+      "holds real grey levels up to 0.1; expected levels from 0 (black) to 1 (white), whose "
+      "largest is at least 0.5");
   EXPECT_ERROR(load(torch::ones({4})),
                "shape [4]; expected images [N, D], [N, H, W] or [N, 1, H, W]");
   EXPECT_ERROR(load(torch::ones({0, 4})), "shape [0, 4]; expected images");

@@ -44,6 +44,15 @@ TEST(OwnImages, FolderOfPngImages) {
   EXPECT_EQ(binary.values, PixelValues::kBinary);
   EXPECT_TRUE(std::get<0>(binary.train.sort(0)).equal(bytes_tensor({3, 2}, {0, 0, 0, 1, 1, 1})));
 
+  // Next to grey images, black and white keep their meaning.
+  put_file(scratch / "grey/a.png", png_bytes(PNG_FORMAT_GRAY, 1, 2, {0, 200}));
+  for (const bool black_and_white : {true, false}) {
+    const Dataset both = load_dataset(scratch / (black_and_white ? "images" : "grey"), "unused", {},
+                                      {.test = scratch / (black_and_white ? "grey" : "images")});
+    EXPECT_EQ(both.values, PixelValues::kGrey);
+    EXPECT_EQ((black_and_white ? both.train : both.test).max().item<int>(), 255);
+  }
+
   std::filesystem::create_directories(scratch / "none");
   EXPECT_ERROR(load_dataset(scratch / "none", "unused"), "none is not a file of images");
 }

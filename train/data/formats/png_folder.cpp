@@ -31,8 +31,8 @@ bool holds_run(const fs::path& folder) {
   return false;
 }
 
-// Returns the images uint8 [N, H, W]: 0 and 1 if every pixel is black or white, and otherwise grey
-// levels up to 255.
+// Returns the images [N, H, W]: bool, true for white, if every pixel is black or white, and otherwise
+// grey levels, uint8 up to 255.
 torch::Tensor read_png_folder(const fs::path& folder) {
   const std::vector<fs::path> files = images_of(folder);
   torch::Tensor images;
@@ -49,7 +49,7 @@ torch::Tensor read_png_folder(const fs::path& folder) {
     images[static_cast<int64_t>(n)].copy_(image);
   }
   const bool binary = ((images == 0) | (images == 255)).all().item<bool>();
-  return binary ? images.div_(255, "floor") : images;
+  return binary ? images.eq(255) : images;
 }
 
 }  // namespace
