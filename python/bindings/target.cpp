@@ -20,8 +20,10 @@
 #include "models/instances/instances.h"
 #include "models/states.h"
 #include "python/bindings/callable_model.h"
+#include "python/bindings/data.h"
 #include "python/bindings/torch_state_guard.h"
 #include "python/bindings/values.h"
+#include "train/data/own_images.h"
 
 namespace isinglass::python {
 
@@ -46,7 +48,8 @@ Target::Target(std::vector<Pointer> parts, Join join, Making making)
   join_ = std::move(join);
 }
 
-Target::ModelPointer Target::current() const {
+Target::ModelPointer Target::current() {
+  count_all_writes();
   if (const auto* own = dynamic_cast<const CallableModel*>(model_.get())) {
     return own->with_tensors();
   }
@@ -57,7 +60,6 @@ Target::ModelPointer Target::current() const {
 }
 
 std::vector<TensorStamp> Target::stamps() {
-  for (const Pointer& part : parts_) part->count_all_writes();
   count_all_writes();
   return {tensors_.begin(), tensors_.end()};
 }
@@ -65,6 +67,7 @@ std::vector<TensorStamp> Target::stamps() {
 // Bumps the version of tensors whose contents have changed unnoticed, as models decide by versions
 // when to update what they have computed from parameters.
 void Target::count_all_writes() {
+  for (const Pointer& part : parts_) part->count_all_writes();
   for (size_t i = 0; i < copies_.size(); ++i) {
     const torch::Tensor& tensor = tensors_[i];
     if (copied_[i] == TensorStamp(tensor)) {
@@ -129,7 +132,8 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
 }
 
 // Computes U in the caller's grad mode.
-torch::Tensor energy_of(const Target& target, const GivenStates& given) {
+torch::Tensor energy_of(Target& target, const GivenStates& given) {
+  target.count_all_writes();
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   const bool gradients = torch::GradMode::is_enabled();
   const TorchStateGuard guard;
@@ -139,8 +143,8 @@ torch::Tensor energy_of(const Target& target, const GivenStates& given) {
 
 // Computes log π(x) = −U(x) − log Z in the caller's grad mode. log_z: not given: that of a model of
 // independent sites.
-torch::Tensor log_prob_of(const Target& target, const GivenStates& given,
-                          std::optional<double> log_z) {
+torch::Tensor log_prob_of(Target& target, const GivenStates& given, std::optional<double> log_z) {
+  target.count_all_writes();
   if (!log_z) {
     if (const auto known = exact_log_z(target.model())) log_z = known->value;
   }
@@ -154,7 +158,8 @@ torch::Tensor log_prob_of(const Target& target, const GivenStates& given,
 
 // Computes U and its gradient. For relaxed states the gradient is autograd's, the only one that all
 // models have for them.
-py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
+py::tuple energy_and_grad(Target& target, const GivenStates& given) {
+  target.count_all_writes();
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   require(target.model().differentiable(), "{} has no gradient", target.model().title());
   Evaluation result;
@@ -211,16 +216,39 @@ TargetPointer load(const std::string& name, const py::dict& tensors, const py::d
       Target::Making{"load", py::make_tuple(name, tensors, options, continuous, place.str())});
 }
 
+// Returns images as grey levels from 0 to 1, float32 [N, D]. Throws Error for other values.
+torch::Tensor unit_pixels(const torch::Tensor& images) {
+  OwnArrays arrays;
+  arrays.train = {"images", images};
+  const Dataset checked = own_images(arrays, "images", {});
+  if (!images.is_floating_point()) return as_points(checked).train;
+  return images.reshape({images.size(0), -1}).to(torch::kFloat32);
+}
+
 TargetPointer instance(const std::string& text, const std::optional<torch::Tensor>& images,
                        const std::optional<torch::Tensor>& labels, const py::object& device) {
   const torch::Device place = device_named(device);
   ImageSource source;
-  if (images) source.pixels = [images] { return images->to(torch::kFloat32); };
-  if (labels) source.labels = [labels] { return *labels; };
+  bool pixels_read = !images, labels_read = !labels;
+  if (images) {
+    source.pixels = [&] {
+      pixels_read = true;
+      return unit_pixels(*images);
+    };
+  }
+  if (labels) {
+    source.labels = [&] {
+      labels_read = true;
+      return *labels;
+    };
+  }
   std::shared_ptr<EnergyModel> model;
   {
     const TorchStateGuard guard;
     model = make_instance(text, source);
+    require_options(pixels_read, "images= would have no effect, because {} is not made of images",
+                    text);
+    require_options(labels_read, "labels= would have no effect, because {} has no labels", text);
     model->to(place);
   }
   return std::make_shared<Target>(
@@ -495,7 +523,13 @@ Returns:
                       [](const py::tuple& saved) { return Target::unpickled(saved); }))
       .def("__repr__", &text_of);
   module.def("load", &load);
-  module.def("instance", &instance);
+  module.def("instance", [](const std::string& text, const py::object& images,
+                            const py::object& labels, const py::object& device) {
+    const auto given = [](const py::object& value, const char* what) {
+      return value.is_none() ? std::nullopt : std::optional(tensor_of(value, what));
+    };
+    return instance(text, given(images, "images="), given(labels, "labels="), device);
+  });
   module.def("callable", &callable);
   module.def("product", &product);
   module.def("residual", &residual);

@@ -47,7 +47,10 @@ class Target {
   EnergyModel& model() const { return *model_; }
   // Returns the model for a whole run, with the tensors that modules have now. Call with the GIL
   // held.
-  ModelPointer current() const;
+  ModelPointer current();
+  // Makes the library's own models in it notice every write to their tensors since the last call,
+  // including those that do not count as versions.
+  void count_all_writes();
   StateSpace space() const { return model_->space(); }
   torch::Device device() const { return device_; }
 
@@ -56,7 +59,7 @@ class Target {
   // Returns whether the energies have yet to be checked (inexactness()) in the present modes of the
   // modules, and marks them as checked.
   bool look_at(int64_t modes) { return std::exchange(looked_at_, modes) != modes; }
-  // Returns the stamps of the tensors of the library's own models in it.
+  // Returns the stamps of the tensors of the library's own models in it, after count_all_writes().
   std::vector<TensorStamp> stamps();
   // Returns the live tensors as a dictionary by their names in the state dict.
   py::dict parameters();
@@ -68,8 +71,6 @@ class Target {
   void clear();
 
  private:
-  void count_all_writes();
-
   ModelPointer model_;
   torch::Device device_;
   std::vector<Pointer> parts_;

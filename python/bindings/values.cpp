@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "io/json.h"
 #include "lab/spec/idle.h"
@@ -69,6 +70,15 @@ std::string python_name(const std::string& option) {
   return name;
 }
 
+// Throws Error, which lists the options of the table, the nearest to `name` first.
+[[noreturn]] static void refuse_unknown(const OptionTable& table, const std::string& who,
+                                        const std::string& name) {
+  std::vector<std::string> known;
+  for (const Option& option : table) known.push_back(python_name(option.name));
+  fail("{} has no option {}=; it knows: {}", who, name,
+       fmt::join(nearest_first(name, known), ", "));
+}
+
 OptionValues values_of(const OptionTable& table, const py::dict& arguments,
                        const std::string& who) {
   OptionValues values;
@@ -76,12 +86,7 @@ OptionValues values_of(const OptionTable& table, const py::dict& arguments,
     if (value.is_none()) continue;
     const auto name = py::cast<std::string>(key);
     const Option* option = find_option(table, option_name(name));
-    if (!option) {
-      std::vector<std::string> known;
-      for (const Option& other : table) known.push_back(python_name(other.name));
-      fail("{} has no option {}=; it knows: {}", who, name,
-           fmt::join(nearest_first(name, known), ", "));
-    }
+    if (!option) refuse_unknown(table, who, name);
     OptionValue said = value_of(*option, value);
     check_value(*option, said);
     values.emplace(option->name, std::move(said));
@@ -93,9 +98,15 @@ OptionValues values_of(const OptionTable& table, const py::dict& arguments,
 }
 
 OptionValues sampler_values(const py::dict& options, const std::string& who) {
-  OptionTable table;
+  OptionTable table, own;
   for (const Field<SamplerSpec>& one : sampler_fields()) {
-    if (one.option.name != "sampler") table.push_back(one.option);
+    if (one.option.name == "sampler") continue;
+    table.push_back(one.option);
+    if (find_sampler(who).option(one.option.name)) own.push_back(one.option);
+  }
+  for (const auto& [key, value] : options) {
+    const auto name = py::cast<std::string>(key);
+    if (!find_option(table, option_name(name))) refuse_unknown(own, who, name);
   }
   return values_of(table, options, who);
 }

@@ -114,7 +114,8 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, stop=Non
     stop = stop_function(stop)
     named = isinstance(images, (str, os.PathLike))
     if images is None:
-        refuse_unused(options, {"levels": "applies to images, and there are none"})
+        refuse_unused(options, {name: "applies to images, and there are none"
+                                for name in ("levels", "validation", "test")})
     if not named:
         refuse_unused(options,
                       {"data_dir": "is the folder of a data set by name, and "

@@ -77,12 +77,13 @@ class Fit(Shown):
         Raises:
             Error: if the names of the module's parameters are others.
         """
-        own, ours = set(module.state_dict()), set(self.parameters)
+        own = {name for name in module.state_dict() if not name.endswith("_extra_state")}
+        ours = set(self.parameters)
         for theirs, mine in itertools.product(("", *_prefixes(own)), ("", *_prefixes(ours))):
             named = {theirs + name.removeprefix(mine): value
                      for name, value in self.parameters.items()}
             if own == set(named):
-                module.load_state_dict(named)
+                module.load_state_dict(named, strict=False)  # extra state is no tensor
                 return
         raise _isinglass.Error(f"the parameters are {_some(ours - own or ours)}, and the module "
                                f"has {_some(own - ours or own)}")

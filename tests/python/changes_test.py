@@ -233,3 +233,43 @@ def test_a_run_has_the_tensors_of_now():
         change(module)
         shas.append(ig.sample(target, "gwg", chains=4, steps=2).summary["parameters_sha256"])
     assert len(set(shas)) == 4
+
+
+def written_by_data(target, name):
+    target.parameters()[name].data.neg_()
+
+
+def written_by_numpy(target, name):
+    array = target.parameters()[name].numpy()
+    array *= -1
+
+
+@pytest.mark.parametrize("write", [written_by_data, written_by_numpy])
+@pytest.mark.parametrize("around", ["alone", "product", "product of a product", "temperature"])
+def test_whole_runs_notice_writes_that_count_as_no_version(write, around):
+    sites = ig.models.bernoulli(theta=torch.full((8,), 2.0))
+    target = {"alone": lambda: sites, "product": lambda: ig.models.product([sites]),
+              "product of a product": lambda: ig.models.product([ig.models.product([sites])]),
+              "temperature": lambda: ig.models.product([sites]).at_temperature(2.0)}[around]()
+    options = {"chains": 200, "burn_in": 50, "steps": 50, "seed": 1}
+    state = ig.sampler("gwg").init(target, chains=50, seed=1)
+    before = ig.sample(target, "gwg", **options).samples.double().mean()
+    assert (before < 0.5) == (sites.energy(torch.ones(1, 8)) > 0)
+    write(sites, "theta")
+    run = ig.sample(target, "gwg", **options)
+    after = run.samples.double().mean()
+    assert abs(before + after - 1) < 0.05 and abs(after - before) > 0.3
+    temperature = 2 if around == "temperature" else 1  # recorded energies are U, not U/T
+    recorded = temperature * target.energy(run.samples[-1]).detach().double()
+    assert torch.allclose(run.energy[-1], recorded)
+    x = run.samples[-1]
+    energy, gradient = target.energy_and_grad(x)
+    fresh = x.float().requires_grad_()
+    target.energy(fresh).sum().backward()
+    assert torch.allclose(energy.double(), target.energy(x).detach().double())
+    assert torch.allclose(gradient, fresh.grad)
+    log_z = torch.logsumexp(-target.energy(states_of(8)).detach().double(), 0).item()
+    found = ig.evaluate(target, sampler="gwg", chains=50, steps=200, seed=1)
+    assert abs(found.log_z - log_z) < max(0.05, 5 * found.log_z_se)
+    ig.sampler("gwg").step(target, state)
+    assert torch.allclose(state.energy, temperature * target.energy(state.x).detach().double())

@@ -47,6 +47,10 @@ IDLE = {
     "levels= applies to images, and data= is not given": lambda t:
         ig.sample(t, "gwg", steps=3, levels=4),
     "levels= applies to images, and there are none": lambda t: ig.evaluate(t, steps=3, levels=4),
+    "validation= applies to images, and there are none":
+        lambda t: ig.evaluate(t, steps=3, validation="none.pt"),
+    "images= would have no effect, because ising-grid:side=2 is not made of images":
+        lambda t: ig.instance("ising-grid:side=2", images=torch.rand(3, 4)),
     "data_dir= is the folder of a data set by name, and data= is not a name":
         lambda t: ig.sample(t, "gwg", steps=3, init="data", data=bars(20), data_dir="x"),
     "data_dir= is the folder of a data set by name, and images= is not a name":
