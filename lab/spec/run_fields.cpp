@@ -178,8 +178,8 @@ Fields<EvaluateSpec> evaluate_table() {
               .choices = path_names()}),
        field(&EvaluateSpec::reverse, {.name = "reverse",
                                       .help = "also anneal from the model back to the start, which "
-                                              "gives likelihoods from both ends and a verdict; "
-                                              "annealing does so unless this is turned off"}),
+                                              "gives likelihoods from both ends and a verdict "
+                                              "(default with annealing)"}),
        field(&EvaluateSpec::reverse_from,
              {.name = "reverse-from",
               .unit = "SOURCE",
