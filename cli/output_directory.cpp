@@ -152,7 +152,8 @@ void require_no_others(const fs::path& directory, const std::string& command,
   }
 }
 
-// Returns the first of runs/sample-1, runs/sample-2, … that does not exist, for a run without --out.
+// Returns the first of runs/sample-1, runs/sample-2, … that does not exist, for a run without
+// --out.
 fs::path unused_directory(const std::string& command) {
   require(!present_job(),
           "--out is required with several ranks, because a restarted job continues the run there");

@@ -23,9 +23,10 @@ class OutputDirectory {
   static bool begun_before(const Options& options);
 
   // Takes the directory of --resume, or else of --out, or else the first unused one of
-  // runs/sample-1, runs/sample-2, …, and changes nothing there. Throws Error if --out is a file, if it holds a run and --overwrite is not given, or if it holds something that
-  // does not belong to a run and has a name that this run writes. A restarted job resumes its own
-  // run or starts it over. With several ranks, only the first one accesses the directory.
+  // runs/sample-1, runs/sample-2, …, and changes nothing there. Throws Error if --out is a file, if
+  // it holds a run and --overwrite is not given, or if it holds something that does not belong to a
+  // run and has a name that this run writes. A restarted job resumes its own run or starts it over.
+  // With several ranks, only the first one accesses the directory.
   explicit OutputDirectory(const Options& options);
 
   // Makes the directory (with --overwrite, after the earlier run's files are removed), writes

@@ -33,8 +33,8 @@ void require_weights(const torch::Tensor& energy) {
       fmt::format("the energy is not finite at {} of the {} initial values", all - finite, all));
 }
 
-// Returns the states [B, D], where those of chains without weight, which may still be at a state that
-// the model forbids, are replaced by states of the other chains in turn.
+// Returns the states [B, D], where those of chains without weight, which may still be at a state
+// that the model forbids, are replaced by states of the other chains in turn.
 torch::Tensor with_weight(const torch::Tensor& x, const torch::Tensor& log_weights) {
   const torch::Tensor weighed = torch::isfinite(log_weights);
   const torch::Tensor rows = weighed.nonzero().flatten();

@@ -57,8 +57,8 @@ ModelSpec as_trained(ModelSpec model) {
   return model;
 }
 
-// Turns reverse annealing on unless the spec omits it. Throws Error if it omits it although it gives
-// an option that needs it.
+// Turns reverse annealing on unless the spec omits it. Throws Error if it omits it although it
+// gives an option that needs it.
 EvaluateSpec with_reverse(EvaluateSpec spec) {
   const bool tempers = spec.method == kTemperingMethod;
   if (spec.reverse == false) {

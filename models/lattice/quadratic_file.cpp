@@ -239,7 +239,8 @@ std::optional<Variables> quadratic_kind(const std::filesystem::path& file) {
   const std::vector<std::string_view>& head = text.lines()[0].words;
   const bool qbsolv = head.size() > 1 && head[0] == "p" && head[1] == "qubo";
   const int header = text.matrix_header() ? 1 : 0;
-  // The header of a METIS graph, n m [format], may look like a term, but lists of neighbours follow.
+  // The header of a METIS graph, n m [format], may look like a term, but lists of neighbours
+  // follow.
   const bool terms = std::all_of(text.lines().begin() + 1, text.lines().end(),
                                  [](const TextLine& line) { return line.words.size() == 3; });
   const bool diagonal =

@@ -30,6 +30,9 @@ CELL = "of a grid's cell, whose chains are all one rank's (lab/grid/run.h)"
 ALLOWED = {
     ("annealing/ais.cpp",
      "return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);"): GATHERED,
+    ("annealing/ais.cpp",
+     "const double allowed = torch::isfinite(result_.log_weights).sum().item<double>() / chains;"):
+        GATHERED,
     ("annealing/base_weights.cpp", "const double largest = log_w.max().item<double>();"): GATHERED,
     ("annealing/base_weights.cpp", "const double mean = of_chains.mean().item<double>();"):
         GATHERED,

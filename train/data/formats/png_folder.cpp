@@ -31,8 +31,8 @@ bool holds_run(const fs::path& folder) {
   return false;
 }
 
-// Returns the images [N, H, W]: bool, true for white, if every pixel is black or white, and otherwise
-// grey levels, uint8 up to 255.
+// Returns the images [N, H, W]: bool, true for white, if every pixel is black or white, and
+// otherwise grey levels, uint8 up to 255.
 torch::Tensor read_png_folder(const fs::path& folder) {
   const std::vector<fs::path> files = images_of(folder);
   torch::Tensor images;
