@@ -14,10 +14,15 @@ _LEFT_OUT = ("model", "weights", "states", "factors")
 
 
 def module_of(function):
-    """Returns the torch.nn.Module that a callable is, or whose method or functools.partial it is;
-    None without one."""
-    while isinstance(function, functools.partial):
-        function = function.func
+    """Returns the torch.nn.Module that a callable is, or whose method or functools.partial it is,
+    compiled or not; None without one."""
+    while not isinstance(function, torch.nn.Module):
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif hasattr(function, "_torchdynamo_orig_callable"):
+            function = function._torchdynamo_orig_callable
+        else:
+            break
     owner = (function if isinstance(function, torch.nn.Module)
              else getattr(function, "__self__", None))
     return owner if isinstance(owner, torch.nn.Module) else None

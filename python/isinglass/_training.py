@@ -165,8 +165,15 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, st
     with contextlib.ExitStack() as stack:
         directory = (out if out is not None
                      else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-")))
-        made, error = _isinglass.train(target, values, data, labels, str(device),
-                                       os.fspath(directory), note, stop)
+        try:
+            made, error = _isinglass.train(target, values, data, labels, str(device),
+                                           os.fspath(directory), note, stop)
+        except _isinglass.NumericalError as diverged:
+            if out is not None:
+                raise
+            what, _, _ = str(diverged).partition("; the checkpoint to go back to is ")
+            raise _isinglass.NumericalError(
+                f"{what}; out= a directory keeps checkpoints to go back to") from None
     if target is None and values.get("objective") != "classify":
         target = _isinglass.load(made["options"]["model"], made["parameters"],
                                  {"image": made["options"].get("image")}

@@ -183,12 +183,41 @@ def test_the_method_of_a_module_is_trained_as_the_module():
         def free_energy(self, x):
             return self(x)
 
-    one, other = WithMethod(SITES), WithMethod(SITES)
+    one, other, third = (WithMethod(SITES) for _ in range(3))
+    compiled = torch.compile(third.free_energy, backend="eager")
     fits = [ig.train(ig.energy(energy, sites=SITES), bars(60), iters=5, **OPTIONS)
-            for energy in (one, other.free_energy)]
-    assert set(fits[1].parameters) == set(one.state_dict())
-    assert all(torch.equal(fits[0].parameters[name], fits[1].parameters[name])
-               for name in one.state_dict())
+            for energy in (one, other.free_energy, compiled)]
+    for fit in fits[1:]:
+        assert set(fit.parameters) == set(one.state_dict())
+        assert all(torch.equal(fits[0].parameters[name], fit.parameters[name])
+                   for name in one.state_dict())
+
+
+def test_a_training_without_a_directory_names_no_file_of_it(tmp_path):
+    options = {"iters": 400, "lr": 1e6, "recover": 0, "sampler": "gwg", "batch": 10, "buffer": 20,
+               "steps_per_iter": 1, "warmup": 0, "seed": 1}
+    with pytest.raises(ig.NumericalError, match="out= a directory keeps checkpoints") as caught:
+        ig.train(Mlp(SITES), bars(60), **options)
+    assert "checkpoints/" not in str(caught.value)
+    with pytest.raises(ig.NumericalError, match="checkpoints/"):
+        ig.train(Mlp(SITES), bars(60), out=tmp_path / "run", **options)
+
+
+class WithExtraState(Mlp):
+    def get_extra_state(self):
+        return {"note": 3}
+
+    def set_extra_state(self, state):
+        pass
+
+
+def test_extra_state_is_no_parameter():
+    module = WithExtraState(SITES)
+    fit = ig.train(module, bars(60), iters=3, **OPTIONS)
+    other = WithExtraState(SITES)
+    fit.load_into(other)
+    assert all(torch.equal(fit.parameters[name], value) for name, value in
+               other.state_dict().items() if name in fit.parameters)
 
 
 def continuous(module):
