@@ -214,6 +214,24 @@ torch::Tensor read_table(UaiReader& in, const torch::Tensor& scope,
   return table;
 }
 
+// Holds an index and a stride, of a variable in a factor's table or the reverse.
+using Place = std::pair<int64_t, int64_t>;
+
+// Returns the indices and the strides of the rows, int64 [N, most in a row]. Unused places are 0.
+std::pair<torch::Tensor, torch::Tensor> padded(const std::vector<std::vector<Place>>& rows) {
+  size_t most = 1;
+  for (const auto& row : rows) most = std::max(most, row.size());
+  const auto count = std::ssize(rows), width = static_cast<int64_t>(most);
+  torch::Tensor index = torch::zeros({count, width}, torch::kInt64), stride = index.clone();
+  for (int64_t n = 0; n < count; ++n) {
+    for (size_t i = 0; i < rows[n].size(); ++i) {
+      index.data_ptr<int64_t>()[n * width + static_cast<int64_t>(i)] = rows[n][i].first;
+      stride.data_ptr<int64_t>()[n * width + static_cast<int64_t>(i)] = rows[n][i].second;
+    }
+  }
+  return {index, stride};
+}
+
 }  // namespace
 
 BayesNetModel::BayesNetModel(const std::vector<int64_t>& values,
@@ -222,17 +240,18 @@ BayesNetModel::BayesNetModel(const std::vector<int64_t>& values,
     : variables_(std::ssize(values)),
       values_(std::max<int64_t>(2, *std::max_element(values.begin(), values.end()))) {
   const int64_t count = static_cast<int64_t>(factors.size());
-  torch::Tensor stride = torch::zeros({variables_, count}, torch::kFloat64);
+  std::vector<std::vector<Place>> scopes(count), own(variables_);
   std::vector<torch::Tensor> costs;
   std::vector<int64_t> offset;
   int64_t first = 0;
   for (int64_t f = 0; f < count; ++f) {
     const BayesNetFactor& factor = factors[f];
-    double step = 1;
+    int64_t step = 1;
     for (int64_t i = factor.variables.size(0) - 1; i >= 0; --i) {
       const auto variable = factor.variables[i].item<int64_t>();
-      stride[variable][f] = step;
-      step *= static_cast<double>(values[variable]);
+      scopes[f].emplace_back(variable, step);
+      own[variable].emplace_back(f, step);
+      step *= values[variable];
     }
     const torch::Tensor zero = torch::full({}, factor.zero, torch::kFloat64);
     costs.push_back(-torch::where(factor.table == 0, zero, factor.table).log());
@@ -240,12 +259,13 @@ BayesNetModel::BayesNetModel(const std::vector<int64_t>& values,
     first += factor.table.size(0);
   }
   cost_ = register_buffer("cost", torch::cat(costs));
-  offset_ = register_buffer("offset", torch::tensor(offset, torch::kFloat64));
+  offset_ = register_buffer("offset", torch::tensor(offset, torch::kInt64));
+  const auto [scope, stride] = padded(scopes);
+  scope_ = register_buffer("scope", scope);
   stride_ = register_buffer("stride", stride);
-  const int64_t most = std::max<int64_t>(1, (stride > 0).sum(1).max().item<int64_t>());
-  const auto [own_stride, own_factor] = stride.topk(most, 1);
+  const auto [own_factor, own_stride] = padded(own);
   own_factor_ = register_buffer("own_factor", own_factor);
-  own_stride_ = register_buffer("own_stride", own_stride.to(torch::kInt64));
+  own_stride_ = register_buffer("own_stride", own_stride);
   forbid(values, evidence);
 }
 
@@ -275,8 +295,22 @@ torch::Tensor BayesNetModel::looked_up(const torch::Tensor& value) const {
 
 // Returns the index into cost_ of each factor's value, int64 [B, F].
 torch::Tensor BayesNetModel::entries(const torch::Tensor& x) const {
-  const torch::Tensor value = last_.defined() ? looked_up(x.to(torch::kInt64)) : x;
-  return (value.to(torch::kFloat64).matmul(stride_) + offset_).to(torch::kInt64);
+  const torch::Tensor value = looked_up(x.to(torch::kInt64));
+  const torch::Tensor of_factors =
+      value.index_select(1, scope_.flatten()).view({-1, scope_.size(0), scope_.size(1)});
+  return of_factors.mul(stride_).sum(2).add_(offset_);
+}
+
+// Returns the same of some factors of each chain, int64 [B, P], without a look at other sites than
+// theirs.
+torch::Tensor BayesNetModel::entries_of(const torch::Tensor& x,
+                                        const torch::Tensor& factors) const {
+  const torch::Tensor rows = factors.flatten(), stride = stride_.index_select(0, rows);
+  const torch::Tensor scope = scope_.index_select(0, rows).view({x.size(0), -1});
+  torch::Tensor value = x.gather(1, scope).to(torch::kInt64);
+  if (last_.defined()) value = torch::minimum(value, last_.to(torch::kInt64).take(scope));
+  return (value.view(stride.sizes()).mul_(stride).sum(1) + offset_.index_select(0, rows))
+      .view(factors.sizes());
 }
 
 torch::Tensor BayesNetModel::costs(const torch::Tensor& entries) const {
@@ -318,9 +352,9 @@ void BayesNetModel::evaluate_differences(const torch::Tensor& x, Evaluation& out
 
 void BayesNetModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                             torch::Tensor& out) {
-  const torch::Tensor own = entries(x).gather(1, own_factor_.index_select(0, site));
+  const torch::Tensor own = entries_of(x, own_factor_.index_select(0, site));
   const torch::Tensor stride = own_stride_.index_select(0, site);
-  const torch::Tensor value = x.to(torch::kInt64).gather(1, site.unsqueeze(1));
+  const torch::Tensor value = x.gather(1, site.unsqueeze(1)).to(torch::kInt64);
   const torch::Tensor last = last_.defined()
                                  ? last_.to(torch::kInt64).index_select(0, site).unsqueeze(1)
                                  : torch::full_like(value, values_ - 1);

@@ -69,15 +69,15 @@ class BayesNetModel : public EnergyModel, public HasConditionals, public HasEner
   torch::Tensor looked_up(const torch::Tensor& value) const;
   torch::Tensor penalties(const torch::Tensor& value) const;
   torch::Tensor entries(const torch::Tensor& x) const;
+  torch::Tensor entries_of(const torch::Tensor& x, const torch::Tensor& factors) const;
   torch::Tensor costs(const torch::Tensor& entries) const;
 
   int64_t variables_, values_;
   torch::Tensor cost_;    // float64 [Σ K^V]: −log of all tables, concatenated
-  torch::Tensor offset_;  // float64 [F]: index at which each factor's table begins
-  torch::Tensor stride_;  // float64 [D, F]: stride of each variable in each factor's table
-  // Hold the factors of each variable and its strides in them, int64 [D, P]; unused places have
-  // stride 0.
-  torch::Tensor own_factor_, own_stride_;
+  torch::Tensor offset_;  // int64 [F]: index at which each factor's table begins
+  // Hold the variables of each factor and their strides in its table, int64 [F, V], and the factors
+  // of each variable and its strides in them, int64 [D, P]. Unused places have stride 0.
+  torch::Tensor scope_, stride_, own_factor_, own_stride_;
   // Hold the last value of each variable, int64 [D], and the cost of forbidden values, float64
   // [D, K]. Both are undefined if nothing is forbidden.
   torch::Tensor last_, forbidden_;
