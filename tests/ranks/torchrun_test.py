@@ -12,6 +12,8 @@ import torch.distributed.run
 from job import BINARY, Folder, Job, environment, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
+# The extension of the Python package, which a build for sanitizers lacks.
+PACKAGE = list((Path(BINARY).parent / "python/isinglass").glob("_isinglass*"))
 SAMPLE = ("sample --instance ising-grid:side=6 --sampler pafs --adapt --chains 9 --burn-in 30 "
           "--steps 40 --device cpu --quiet")
 TRAIN = ("train --model rbm --hidden 8 --dataset images.pt --sampler pafs --radius 3 "
@@ -130,6 +132,7 @@ class Torchrun(unittest.TestCase):
         self.kill(agents, 0, "00000500.pt")
         self.ended_as_unbroken(agents, 2)
 
+    @unittest.skipUnless(PACKAGE, "the Python package is not part of this build")
     def test_the_python_script_of_the_guide(self):
         text = (ROOT / "docs/guide/many-gpus.md").read_text(encoding="utf-8")
         [script] = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)

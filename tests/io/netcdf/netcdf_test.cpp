@@ -139,10 +139,11 @@ TEST_F(InferenceData, AnInterruptedRunKeepsItsDraws) {
   constexpr int64_t kSteps = 100000000, kThin = 10000;
   Json summary = Json::object();
   for (useconds_t wait = 200000; summary.value("draws", 0) == 0; wait *= 2) {
+    std::filesystem::remove_all(folder / "out");
     Program running(
         words(fmt::format("sample --model ising --weights {0}/ising.pt --sampler gwg --chains 3 "
                           "--steps {1} --thin {2} "
-                          "--quiet --netcdf --overwrite --out {0}/out",
+                          "--quiet --netcdf --out {0}/out",
                           folder.path().string(), kSteps, kThin)));
     ASSERT_TRUE(running.reaches([&] { return std::filesystem::exists(folder / "out"); }));
     usleep(wait);
