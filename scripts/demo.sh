@@ -9,23 +9,21 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 run=${1:-$root/runs/demo}
-training=(--sampler pafs --radius 8 --channels 16 --steps-per-iter 10 --buffer 500 --batch 100
-  --iters 1000 --lr 1.5e-4 --warmup 100 --l2 1e-3 --ema 0.99)
 # Three minutes of annealing in both directions; the verdict states how far the result can be
 # trusted.
-annealing=(--sampler pafs --radius 24 --chains 50 --steps 3000 --reverse)
+annealing=(--radius 24 --chains 50 --steps 3000)
 
 isinglass() { "$build/isinglass" "$@"; }
 
+say "step 1 of 3: set-up and build, 10 to 20 min on a new machine"
 "$root/scripts/build.sh" isinglass
 
-say "1/2 training on strokes; pictures appear in $run/train/samples"
-isinglass train --dataset strokes --model resnet "${training[@]}" \
-  --seed 0 --out "$run/train" --overwrite
+say "step 2 of 3: training on strokes, about 4 min; pictures appear in $run/train/samples"
+isinglass train --dataset strokes --preset small --out "$run/train" --overwrite
 
-say "2/2 annealing: how likely are images that the model has not seen?"
-isinglass evaluate --model resnet --weights "$run/train/ema.pt" --dataset strokes \
-  "${annealing[@]}" --seed 0 --out "$run/evaluate" --overwrite
+say "step 3 of 3: annealing, about 4 min: how likely are images that the model has not seen?"
+isinglass evaluate --weights "$run/train/ema.pt" --dataset strokes "${annealing[@]}" \
+  --out "$run/evaluate" --overwrite
 
 "$venv/bin/python" - "$run" << 'END'
 import json
@@ -47,5 +45,10 @@ Bracket {ais["bracket"]:.1f} nats, verdict {ais["verdict"]}{": " + ais["reason"]
 {meaning}
 Pictures of the strokes and of what the model draws:
   {run / "train" / "data.png"}
-  {max((run / "train" / "samples").glob("*.png"))}""")
+  {max((run / "train" / "samples").glob("*.png"))}
+
+What to try next:
+  build/isinglass report {run / "train"}    # a page with the curves of the training
+  build/isinglass data fetch static-mnist    # digits; then: build/isinglass train --dataset static-mnist --preset small
+  build/isinglass sample --instance ising-grid:side=50,coupling=0.43    # a lattice instead of a network""")
 END
