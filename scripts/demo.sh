@@ -9,19 +9,19 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 run=${1:-$root/runs/demo}
-# Three minutes of annealing in both directions; the verdict states how far the result can be
+# Annealing in both directions; the verdict states how far the result can be
 # trusted.
 annealing=(--radius 24 --chains 50 --steps 3000)
 
 isinglass() { "$build/isinglass" "$@"; }
 
-say "step 1 of 3: set-up and build, 10 to 20 min on a new machine"
+say "step 1 of 3: set-up and build, which takes long on a new machine"
 "$root/scripts/build.sh" isinglass
 
-say "step 2 of 3: training on strokes, about 4 min; pictures appear in $run/train/samples"
+say "step 2 of 3: training on strokes; pictures appear in $run/train/samples"
 isinglass train --dataset strokes --preset small --out "$run/train" --overwrite
 
-say "step 3 of 3: annealing, about 4 min: how likely are images that the model has not seen?"
+say "step 3 of 3: annealing: how likely are images that the model has not seen?"
 isinglass evaluate --weights "$run/train/ema.pt" --dataset strokes "${annealing[@]}" \
   --out "$run/evaluate" --overwrite
 

@@ -193,23 +193,3 @@ def test_a_signal_in_the_middle_of_a_call_loses_nothing(error, tmp_path):
     fit = caught.value.fit
     assert fit.interrupted and fit.iteration > 10
     assert (tmp_path / "run" / "checkpoints" / f"{fit.iteration:08}.pt").exists()
-
-
-def test_states_may_be_forbidden():
-    """U is +infinity where two neighbouring sites are both 1."""
-    def energy(x):
-        both = (x[:, :-1] * x[:, 1:]).sum(1) > 0
-        return torch.where(both, torch.inf, x.sum(1) * 0.5)
-
-    states = torch.cartesian_prod(*[torch.arange(2)] * 5).float()
-    log_z = torch.logsumexp(-energy(states).double(), 0).item()
-    target = ig.energy(energy, sites=5)
-    found = ig.evaluate(target, sampler="gibbs", chains=400, steps=60, seed=1)
-    assert abs(found.log_z - log_z) < 4 * found.log_z_se and found.log_z_se < 0.1
-    assert abs(found.log_z_upper - log_z) < 4 * found.log_z_upper_se
-    assert abs(found.log_z_bidirectional - log_z) < 4 * found.log_z_bidirectional_se
-    assert found.verdict == "closed"
-    run = ig.sample(target, "rwm", init=torch.zeros(200, 5, dtype=torch.uint8), steps=200, seed=1)
-    assert torch.isfinite(run.energy).all()
-    with pytest.raises(ig.Error, match="-infinity or not a number"):
-        ig.sample(ig.energy(lambda x: x.sum(1) * torch.nan, sites=5), "rwm", steps=3)
