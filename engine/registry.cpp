@@ -147,6 +147,30 @@ const SamplerEntry& find_sampler(const std::string& name) {
   fail("unknown sampler '{}'; known: {}", name, fmt::join(nearest_first(name, names), ", "));
 }
 
+namespace {
+
+// Makes the sampler with resolved options that fit the model.
+std::unique_ptr<Sampler> build(const SamplerEntry& entry, const SamplerOptions& options,
+                               const EnergyModel& model) {
+  const auto finished = [&](std::unique_ptr<Sampler> sampler) {
+    if (options.adapt) sampler->adapt_to(*options.target_acceptance);
+    const auto remake = [&entry, options](const EnergyModel& other) {
+      return build(entry, options, other);
+    };
+    sampler->set_identity(entry.name, settings_of(entry, options),
+                          entry.make_on_lattice ? Sampler::Remake(remake) : nullptr);
+    return sampler;
+  };
+  std::unique_ptr<Sampler> sampler;
+  if (entry.make_on_lattice) sampler = entry.make_on_lattice(options, model);
+  sampler = finished(sampler ? std::move(sampler) : entry.make(options, model));
+  const auto moves = static_cast<int64_t>(options.base_moves.value_or(0));
+  if (moves == 0) return sampler;
+  return finished(std::make_unique<BaseMovesSampler>(std::move(sampler), moves));
+}
+
+}  // namespace
+
 std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options,
                                       const EnergyModel& model) {
   const SamplerEntry& entry = find_sampler(name);
@@ -154,15 +178,7 @@ std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOpti
           model.kind_name(), names_that_work(model));
   const SamplerOptions all = with_defaults(entry, options, model);
   if (entry.check) entry.check(all, model);
-  const auto finished = [&](std::unique_ptr<Sampler> sampler) {
-    if (all.adapt) sampler->adapt_to(*all.target_acceptance);
-    sampler->set_identity(name, settings_of(entry, all));
-    return sampler;
-  };
-  std::unique_ptr<Sampler> sampler = finished(entry.make(all, model));
-  const auto moves = static_cast<int64_t>(all.base_moves.value_or(0));
-  if (moves == 0) return sampler;
-  return finished(std::make_unique<BaseMovesSampler>(std::move(sampler), moves));
+  return build(entry, all, model);
 }
 
 std::string kinds_text(const std::vector<StateKind>& kinds) {

@@ -20,6 +20,10 @@ struct SamplerEntry {
   std::vector<SamplerOptionUse> options;
   bool gradient;  // true if it needs a differentiable model
   std::function<std::unique_ptr<Sampler>(const SamplerOptions&, const EnergyModel&)> make;
+  // Makes the sampler of its own that a lattice has; it returns null for models that do not allow
+  // it. Null: there is no such sampler.
+  std::function<std::unique_ptr<Sampler>(const SamplerOptions&, const EnergyModel&)>
+      make_on_lattice = nullptr;
   // Throws Error if options and model do not fit each other. Null: every combination fits.
   std::function<void(const SamplerOptions&, const EnergyModel&)> check = nullptr;
   // The largest number of float64 [D, D] matrices that the sampler holds at once.

@@ -42,9 +42,17 @@ void copy_other(torch::Tensor& to, const torch::Tensor& from) {
 
 }  // namespace
 
-void Sampler::set_identity(std::string name, PtDict settings) {
+void Sampler::set_identity(std::string name, PtDict settings, Remake remake) {
   name_ = std::move(name);
   settings_ = std::move(settings);
+  remake_ = std::move(remake);
+}
+
+void Sampler::require_made_for(bool suits, const EnergyModel& model) const {
+  require(suits,
+          "this sampler {} was made for another model or device than {}; make_sampler() makes one "
+          "for it",
+          name_, model.title());
 }
 
 int64_t Sampler::evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation& out) const {

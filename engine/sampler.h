@@ -3,6 +3,7 @@
 // changes is in the state and the parameters.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 
 namespace isinglass {
 
+class CachesWeights;
 class CapturedWork;  // engine/run/captured_work.h
 
 // Thrown if the energy or its gradient is not finite at an initial state.
@@ -55,6 +57,8 @@ struct BurnIn {
 
 class Sampler {
  public:
+  using Remake = std::function<std::unique_ptr<Sampler>(const EnergyModel&)>;
+
   virtual ~Sampler() = default;
 
   // Evaluates the model once at x (on the model's device) and allocates all buffers. chain_ids
@@ -106,12 +110,9 @@ class Sampler {
   void reset(EnergyModel& model, ChainState& state, const torch::Tensor& x,
              const torch::Tensor& chain_ids, CapturedWork* graph = nullptr) const;
 
-  // Invalidates what the family caches of these chains (int64), whose states and evaluations have
-  // been replaced from outside.
-  virtual void states_replaced(ChainState& state, const torch::Tensor& chains) const {}
-  // Returns true if steps read the gradient or differences at the chains' own β. Fused lattice
-  // steps read those of U instead (EnergyModel::local_steps()).
-  virtual bool reads_table(const ChainState& state) const { return true; }
+  // Returns the interface of a sampler whose steps read the tables of U; null if they read those at
+  // the chains' own β.
+  virtual const CachesWeights* caches_weights() const { return nullptr; }
 
   virtual Needs needs() const = 0;
   virtual std::vector<Scale> scales() const { return {}; }  // initial values of StepParams::scale
@@ -144,7 +145,13 @@ class Sampler {
   // depends on both. make_sampler() sets them by set_identity().
   const std::string& name() const { return name_; }
   const PtDict& settings() const { return settings_; }
-  void set_identity(std::string name, PtDict settings);
+  void set_identity(std::string name, PtDict settings, Remake remake = nullptr);
+
+  // Makes this sampler anew for a model that wraps its own, such as that model at a temperature.
+  // Returns null if this object suits both, as it does unless a lattice has a sampler of its own.
+  std::unique_ptr<Sampler> for_model(const EnergyModel& model) const {
+    return remake_ ? remake_(model) : nullptr;
+  }
 
   // Turns adaptation on: Robbins–Monro steps towards a mean acceptance
   // (engine/adaptation/acceptance.h).
@@ -157,6 +164,9 @@ class Sampler {
 
   // Refreshes what the family caches besides the evaluation; reevaluate() calls it.
   virtual void refresh_cache(const EnergyModel& model, ChainState& state) const {}
+
+  // Throws Error, which names the model, if the sampler was made for one that differs.
+  void require_made_for(bool suits, const EnergyModel& model) const;
 
   // Throws NonFinite if the energy or the gradient of an initial state is not finite.
   void require_finite_start(const ChainState& state) const;
@@ -181,6 +191,17 @@ class Sampler {
   double target_acceptance_ = 0;
   std::string name_;
   PtDict settings_;
+  Remake remake_;
+};
+
+// Implemented by samplers whose steps compute the weights of a chain at its β from the gradient or
+// differences of U (HasLocalSteps), and cache them.
+class CachesWeights {
+ public:
+  virtual ~CachesWeights() = default;
+  // Invalidates the weights of these chains (int64), whose states and evaluations have been
+  // replaced from outside.
+  virtual void states_replaced(ChainState& state, const torch::Tensor& chains) const = 0;
 };
 
 }  // namespace isinglass

@@ -72,15 +72,12 @@ HasEnergyDifferences* EnergyModel::exact_differences() {
   return dynamic_cast<HasEnergyDifferences*>(this);
 }
 
-LatticeModel* EnergyModel::as_lattice() {
-  return dynamic_cast<LatticeModel*>(this);
+HasLocalSteps* EnergyModel::local_steps() {
+  return dynamic_cast<HasLocalSteps*>(this);
 }
 
-LocalSteps EnergyModel::local_steps(Evaluation& current) {
-  return {as_lattice(),
-          current.energy,
-          current.differences.defined() ? current.differences : current.gradient,
-          {}};
+LatticeModel* EnergyModel::as_lattice() {
+  return dynamic_cast<LatticeModel*>(this);
 }
 
 EnergyGrad EnergyModel::energy_and_grad(const torch::Tensor& x) {

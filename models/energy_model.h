@@ -78,19 +78,10 @@ struct FlopCounts {
 };
 
 class HasConditionals;
-class LatticeModel;
-
-// Describes the tensors that fused steps on a lattice (kernels/path/fast/lattice_path.h) update in
-// place: U and its gradient or differences, which belong to an evaluation, and the chains' inverse
-// temperatures.
-struct LocalSteps {
-  LatticeModel* lattice = nullptr;  // null if the model is no lattice
-  torch::Tensor energy, table;
-  torch::Tensor beta;  // float64 [B]; undefined means 1
-};
-
 class HasEnergyDifferences;
+class HasLocalSteps;
 class HasSweeps;
+class LatticeModel;
 
 class EnergyModel : public torch::nn::Module {
  public:
@@ -136,23 +127,17 @@ class EnergyModel : public torch::nn::Module {
   // energy alone. The default does nothing, because its energy is U.
   virtual void flush_energy(const torch::Tensor& x, Evaluation& current) {}
 
-  // Returns the tensors of the chains' present evaluation that fused lattice steps work on. After
-  // the steps, finish_local_steps() recomputes `energy` from the updated U. The defaults are those
-  // of an untempered lattice.
-  virtual LocalSteps local_steps(Evaluation& current);
-  virtual void finish_local_steps(Evaluation& current) {}
-
   // Return the interface through which the model offers results that cost less than model calls;
   // null if it offers none. The defaults check which interfaces the model's own class implements;
   // models that wrap other models ask those.
   virtual HasConditionals* conditionals();
   virtual HasSweeps* sweeps();
   virtual HasEnergyDifferences* exact_differences();
+  virtual HasLocalSteps* local_steps();
   virtual LatticeModel* as_lattice();
   const HasConditionals* conditionals() const { return mutable_this()->conditionals(); }
   const HasSweeps* sweeps() const { return mutable_this()->sweeps(); }
   const LatticeModel* as_lattice() const { return mutable_this()->as_lattice(); }
-  LocalSteps local_steps(Evaluation& current) const { return mutable_this()->local_steps(current); }
 
   // Calls evaluate() with new tensors.
   EnergyGrad energy_and_grad(const torch::Tensor& x);
@@ -196,6 +181,27 @@ class HasSweeps {
   // Returns true if sweeps can be captured in a CUDA graph, in the sense of
   // EnergyModel::capturable().
   virtual bool sweeps_capturable() const { return true; }
+};
+
+// Describes the tensors that fused steps on a lattice (kernels/path/fast/lattice_path.h) update in
+// place: U and its gradient or differences, which belong to an evaluation, and the chains' inverse
+// temperatures.
+struct LocalTensors {
+  torch::Tensor energy, table;
+  torch::Tensor beta;  // float64 [B]; undefined means 1
+};
+
+// Implemented by models on a lattice, where fused steps are possible, and by such models at
+// temperatures of the chains' own.
+class HasLocalSteps {
+ public:
+  virtual ~HasLocalSteps() = default;
+  // Returns the lattice of U.
+  virtual LatticeModel& local_lattice() = 0;
+  // Returns the tensors of the chains' present evaluation that the steps work on. After the steps,
+  // finish_local_steps() recomputes `energy` from the updated U.
+  virtual LocalTensors local_tensors(Evaluation& current) = 0;
+  virtual void finish_local_steps(Evaluation& current) {}
 };
 
 // Implemented by models whose exact differences Δ to all neighbours cost less than one model call a

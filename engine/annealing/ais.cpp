@@ -91,7 +91,8 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
                                                        torch::Device device, const Ranks& ranks)
     : target_(model),
       path_(make_path(options.path, model, start, device)),
-      sampler_(sampler),
+      remade_(sampler.for_model(path_->model())),
+      sampler_(remade_ ? *remade_ : sampler),
       start_(start),
       options_(options),
       device_(device),

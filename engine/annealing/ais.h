@@ -165,6 +165,7 @@ class AnnealedImportanceSampling : private StepHook {
 
   const EnergyModel& target_;
   std::unique_ptr<AnnealingPath> path_;
+  std::unique_ptr<Sampler> remade_;  // the sampler for the path; null if the given one suits it
   const Sampler& sampler_;
   const Factorised& start_;
   AisOptions options_;

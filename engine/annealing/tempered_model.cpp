@@ -273,14 +273,13 @@ LatticeModel* TemperedModel::as_lattice() {
   return is_lattice_ ? scaled_.get() : nullptr;
 }
 
-LocalSteps TemperedModel::local_steps(Evaluation& current) {
-  if (!lattice_) return EnergyModel::local_steps(current);
-  return {lattice_, current.cache[kTarget], current.cache[kTable],
-          beta_of_chains(current.energy.size(0))};
+HasLocalSteps* TemperedModel::local_steps() {
+  if (is_lattice_) return scaled_.get();
+  return lattice_ ? this : nullptr;
 }
 
-void TemperedModel::finish_local_steps(Evaluation& current) {
-  if (lattice_) recombine_energy(current);
+LocalTensors TemperedModel::local_tensors(Evaluation& current) {
+  return {current.cache[kTarget], current.cache[kTable], beta_of_chains(current.energy.size(0))};
 }
 
 HasConditionals* TemperedModel::conditionals() {

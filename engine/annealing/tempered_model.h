@@ -33,6 +33,7 @@ namespace isinglass {
 class TemperedModel : public EnergyModel,
                       public HasConditionals,
                       public HasEnergyDifferences,
+                      public HasLocalSteps,
                       public HasSweeps,
                       public HasBase {
  public:
@@ -65,8 +66,10 @@ class TemperedModel : public EnergyModel,
   HasSweeps* sweeps() override;
   HasEnergyDifferences* exact_differences() override;
   LatticeModel* as_lattice() override;
-  LocalSteps local_steps(Evaluation& current) override;
-  void finish_local_steps(Evaluation& current) override;
+  HasLocalSteps* local_steps() override;
+  LatticeModel& local_lattice() override { return *lattice_; }
+  LocalTensors local_tensors(Evaluation& current) override;
+  void finish_local_steps(Evaluation& current) override { recombine_energy(current); }
   void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                torch::Tensor& out) override;
   void update_after_move(const torch::Tensor& x, Evaluation& current) override;

@@ -28,10 +28,6 @@ class BaseMovesSampler : public Sampler {
   bool captures(const EnergyModel& model) const override {
     return inner_->captures(model) && transition_.captures(model);
   }
-  void states_replaced(ChainState& state, const torch::Tensor& chains) const override {
-    inner_->states_replaced(state, chains);
-  }
-  bool reads_table(const ChainState& state) const override { return inner_->reads_table(state); }
   Needs needs() const override { return inner_->needs(); }
   std::vector<Scale> scales() const override { return inner_->scales(); }
   bool exact() const override { return inner_->exact(); }

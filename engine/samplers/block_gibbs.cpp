@@ -87,6 +87,32 @@ void keep_cache(const Evaluation& batch, int64_t chains, int64_t all, int64_t fi
   }
 }
 
+// Makes the buffers that both samplers need.
+std::shared_ptr<BlockScratch> make_scratch(const BlockBall& ball, int64_t categories,
+                                           ChainState& state) {
+  auto scratch = std::make_shared<BlockScratch>();
+  scratch->blocks = make_blocks(ball, categories, state.x);
+  const auto on = state.current.energy.options();
+  scratch->table = torch::zeros({state.chains(), scratch->blocks.entry.size(0)}, on);
+  scratch->choice = torch::zeros({state.chains()}, on.dtype(torch::kInt64));
+  state.workspace.proposed = {};
+  return scratch;
+}
+
+// Draws the chains' blocks, and the centres of the balls into workspace.y.
+BlockScratch& choose_blocks(ChainState& state, const StepParams& params, const BlockBall& ball) {
+  auto& scratch = static_cast<BlockScratch&>(*state.workspace.scratch);
+  ops::choose_blocks(scratch.blocks, ball.uniform_centre, params.rng, state.chain_ids, state.x,
+                     state.workspace.y);
+  return scratch;
+}
+
+// Moves the chains to candidates that are drawn by their energies.
+void draw_blocks(ChainState& state, const StepParams& params, BlockScratch& scratch) {
+  ops::draw_blocks(scratch.blocks, scratch.table, params.rng, state.chain_ids, state.x,
+                   state.workspace.y, state.current.energy, scratch.choice, state.statistics);
+}
+
 // Computes the energies of all candidates except x itself by model calls.
 void evaluate_candidates(EnergyModel& model, const ChainState& state, BlockScratch& scratch) {
   const int64_t chains = state.chains(), others = scratch.table.size(1) - 1;
@@ -106,38 +132,36 @@ void evaluate_candidates(EnergyModel& model, const ChainState& state, BlockScrat
 }  // namespace
 
 void BlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  const int64_t chains = state.chains(), categories = model.space().categories;
-  auto scratch = std::make_shared<BlockScratch>();
-  scratch->blocks = make_blocks(ball_, categories, state.x);
-  const int64_t candidates = scratch->blocks.entry.size(0);
-  const auto on = state.current.energy.options();
-  scratch->table = torch::zeros({chains, candidates}, on);
-  scratch->choice = torch::zeros({chains}, on.dtype(torch::kInt64));
-  if (!model.as_lattice()) {
-    const int64_t each =
-        std::clamp<int64_t>(kBatch / std::max<int64_t>(chains, 1), 1, candidates - 1);
-    scratch->states = torch::empty({chains * each, state.sites()}, state.x.options());
-  }
-  state.workspace.proposed = {};
+  const int64_t chains = state.chains();
+  auto scratch = make_scratch(ball_, model.space().categories, state);
+  const int64_t others = scratch->table.size(1) - 1;
+  const int64_t each = std::clamp<int64_t>(kBatch / std::max<int64_t>(chains, 1), 1, others);
+  scratch->states = torch::empty({chains * each, state.sites()}, state.x.options());
   state.workspace.scratch = scratch;
 }
 
 StepInfo BlockSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
-  auto& scratch = static_cast<BlockScratch&>(*state.workspace.scratch);
-  torch::Tensor& u = state.workspace.y;
-  LatticeModel* lattice = model.as_lattice();
-  ops::choose_blocks(scratch.blocks, ball_.uniform_centre, params.rng, state.chain_ids, state.x, u);
-  if (lattice) {
-    ops::lattice_block_energies(lattice->lattice(state.x.device()), scratch.blocks, u,
-                                state.current.energy, scratch.table);
-  } else {
-    evaluate_candidates(model, state, scratch);
-  }
-  ops::draw_blocks(scratch.blocks, scratch.table, params.rng, state.chain_ids, state.x, u,
-                   state.current.energy, scratch.choice, state.statistics);
-  if (!lattice) take_cache(scratch.choice, scratch.candidates, state.current.cache);
+  BlockScratch& scratch = choose_blocks(state, params, ball_);
+  evaluate_candidates(model, state, scratch);
+  draw_blocks(state, params, scratch);
+  take_cache(scratch.choice, scratch.candidates, state.current.cache);
   params.advance();
-  return {.evaluations = lattice ? 1 : scratch.table.size(1) - 1};
+  return {.evaluations = scratch.table.size(1) - 1};
+}
+
+void LatticeBlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  require_made_for(model.as_lattice() != nullptr, model);
+  state.workspace.scratch = make_scratch(ball_, model.space().categories, state);
+}
+
+StepInfo LatticeBlockSampler::step(EnergyModel& model, ChainState& state,
+                                   StepParams& params) const {
+  BlockScratch& scratch = choose_blocks(state, params, ball_);
+  ops::lattice_block_energies(model.as_lattice()->lattice(state.x.device()), scratch.blocks,
+                              state.workspace.y, state.current.energy, scratch.table);
+  draw_blocks(state, params, scratch);
+  params.advance();
+  return {.evaluations = 1};
 }
 
 double ball_states(int64_t sites, int64_t radius, int64_t categories) {
@@ -209,6 +233,26 @@ void check_ball(const SamplerOptions& options, const EnergyModel& model) {
       largest_block(fits, categories));
 }
 
+BlockBall joint_ball(const SamplerOptions& options) {
+  const auto block = static_cast<int64_t>(*options.block);
+  return {block, block, false};
+}
+
+BlockBall hamming_ball(const SamplerOptions& options) {
+  return {static_cast<int64_t>(*options.block), static_cast<int64_t>(*options.radius), true};
+}
+
+template <BlockBall (*ball)(const SamplerOptions&)>
+std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+  return std::make_unique<BlockSampler>(ball(options));
+}
+
+template <BlockBall (*ball)(const SamplerOptions&)>
+std::unique_ptr<Sampler> make_on_lattice(const SamplerOptions& options, const EnergyModel& model) {
+  if (!model.as_lattice()) return nullptr;
+  return std::make_unique<LatticeBlockSampler>(ball(options));
+}
+
 SamplerOptionUse block_option(double initial,
                               double (*largest)(const SamplerOptions&, const EnergyModel&)) {
   return {.name = "block",
@@ -226,32 +270,26 @@ std::vector<SamplerEntry> block_samplers() {
                                         StateKind::kOrdered};
   std::vector<SamplerOptionUse> ball = radius_option(1, /*whole=*/true);
   ball.push_back(block_option(kDefaultBallSites, largest_ball_block));
-  return {
-      {.name = "block-gibbs",
-       .summary = "a random block of m sites from its exact joint conditional",
-       .paper = "Jensen et al. 1995",
-       .needs = "a lattice, or K^m - 1 model calls",
-       .kinds = kinds,
-       .options = {block_option(2, largest_joint_block)},
-       .gradient = false,
-       .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
-         const auto block = static_cast<int64_t>(*options.block);
-         return std::make_unique<BlockSampler>(BlockBall{block, block, false});
-       },
-       .check = check_joint_values},
-      {.name = "hamming-ball",
-       .summary = "a random block of m sites within Hamming distance r of a random "
-                  "centre",
-       .paper = "Titsias & Yau 2017",
-       .needs = "a lattice, or a model call for every state of the ball but one",
-       .kinds = kinds,
-       .options = ball,
-       .gradient = false,
-       .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
-         return std::make_unique<BlockSampler>(BlockBall{
-             static_cast<int64_t>(*options.block), static_cast<int64_t>(*options.radius), true});
-       },
-       .check = check_ball}};
+  return {{.name = "block-gibbs",
+           .summary = "a random block of m sites from its exact joint conditional",
+           .paper = "Jensen et al. 1995",
+           .needs = "a lattice, or K^m - 1 model calls",
+           .kinds = kinds,
+           .options = {block_option(2, largest_joint_block)},
+           .gradient = false,
+           .make = make<joint_ball>,
+           .make_on_lattice = make_on_lattice<joint_ball>,
+           .check = check_joint_values},
+          {.name = "hamming-ball",
+           .summary = "a random block of m sites within Hamming distance r of a random centre",
+           .paper = "Titsias & Yau 2017",
+           .needs = "a lattice, or a model call for every state of the ball but one",
+           .kinds = kinds,
+           .options = ball,
+           .gradient = false,
+           .make = make<hamming_ball>,
+           .make_on_lattice = make_on_lattice<hamming_ball>,
+           .check = check_ball}};
 }
 
 }  // namespace isinglass

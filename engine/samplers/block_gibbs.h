@@ -7,9 +7,8 @@
 //                 sampler")
 //
 // Both are always accepted and leave π invariant. Without u, that is with a draw from π restricted
-// to the ball about x itself, the chain would be biased. The energies of all candidates come from
-// the lattice if the model has one, and otherwise from model calls on batches of bounded size.
-// kernels/gibbs/block_gibbs.h explains how candidates are numbered.
+// to the ball about x itself, the chain would be biased. kernels/gibbs/block_gibbs.h explains how
+// candidates are numbered.
 #pragma once
 
 #include "engine/sampler.h"
@@ -22,6 +21,7 @@ struct BlockBall {
   bool uniform_centre;  // true for hamming-ball, which draws u
 };
 
+// Computes the energies of all candidates by model calls on batches of bounded size.
 class BlockSampler : public Sampler {
  public:
   explicit BlockSampler(BlockBall ball) : ball_(ball) {}
@@ -33,8 +33,18 @@ class BlockSampler : public Sampler {
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
 
- private:
   BlockBall ball_;
+};
+
+// Computes the energies of all candidates from the lattice, in one kernel.
+class LatticeBlockSampler : public BlockSampler {
+ public:
+  using BlockSampler::BlockSampler;
+
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
 };
 
 // Returns the number of states within Hamming distance r on m sites, Σ_{j ≤ r} C(m, j) (K − 1)^j.

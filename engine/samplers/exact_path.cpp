@@ -2,6 +2,7 @@
 #include "engine/samplers/exact_path.h"
 
 #include "engine/registry.h"
+#include "engine/samplers/lattice_path.h"
 #include "engine/samplers/path.h"
 #include "kernels/ops/path.h"
 
@@ -11,8 +12,7 @@ namespace {
 struct DifferencePathScratch : SamplerScratch {
   ops::ExactPathBuffers paths;
   torch::Tensor one;      // float64 [1]: R = 1 of a single move
-  torch::Tensor longest;  // int32 [steps per call]: the longest path length of each step
-  std::optional<ops::LatticePaths> local;
+  torch::Tensor longest;  // int32 [1]: the length of the longest path
 };
 
 }  // namespace
@@ -29,40 +29,20 @@ bool DifferencePathSampler::needs_host_sync() const {
   return max_length() > 1;
 }
 
-void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  const torch::Tensor& differences = state.current.differences;
+void DifferencePathSampler::prepare(const EnergyModel&, ChainState& state) const {
   auto scratch = std::make_shared<DifferencePathScratch>();
-  state.workspace.scratch = scratch;
+  scratch->paths = ops::ExactPathBuffers::create(state.current.differences);
   scratch->one = torch::ones({1}, state.current.energy.options());
-  scratch->local = local_paths(model, state, PathRule::kLinearised, balancing_, max_length());
-  scratch->longest =
-      torch::ones({local_steps_at_once(scratch->local)}, state.x.options().dtype(torch::kInt32));
-  if (scratch->local) return;
-  scratch->paths = ops::ExactPathBuffers::create(differences);
+  scratch->longest = torch::ones({1}, state.x.options().dtype(torch::kInt32));
+  state.workspace.scratch = scratch;
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
-}
-
-void DifferencePathSampler::refresh_cache(const EnergyModel& model, ChainState& state) const {
-  if (!state.x.is_cpu()) return;  // fused lattice steps cache nothing between calls on a GPU
-  static_cast<DifferencePathScratch&>(*state.workspace.scratch).local =
-      local_paths(model, state, PathRule::kLinearised, balancing_, max_length());
-}
-
-void DifferencePathSampler::states_replaced(ChainState& state, const torch::Tensor& chains) const {
-  auto& scratch = static_cast<DifferencePathScratch&>(*state.workspace.scratch);
-  if (scratch.local) forget_local(state, chains, *scratch.local);
-}
-
-bool DifferencePathSampler::reads_table(const ChainState& state) const {
-  return !static_cast<DifferencePathScratch&>(*state.workspace.scratch).local;
 }
 
 StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,
                                      StepParams& params) const {
   Workspace& workspace = state.workspace;
   auto& scratch = static_cast<DifferencePathScratch&>(*workspace.scratch);
-  if (scratch.local) return steps(model, state, params, 1);
   const torch::Tensor& radius = radius_ ? params.scale : scratch.one;
   const auto follow = [&](int64_t position, const torch::Tensor& differences) {
     ops::advance_exact_path(differences, params.rng, state.chain_ids, radius, position,
@@ -84,23 +64,6 @@ StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,
   return info;
 }
 
-StepInfo DifferencePathSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
-                                      int64_t n) const {
-  auto& scratch = static_cast<DifferencePathScratch&>(*state.workspace.scratch);
-  if (!scratch.local || n > local_steps_at_once(scratch.local)) {
-    return Sampler::steps(model, state, params, n);
-  }
-  local_steps(model, state, params, radius_ ? params.scale : scratch.one, *scratch.local, n);
-  if (max_length() == 1) return {.evaluations = n};
-  torch::Tensor longest = scratch.longest.narrow(0, 0, n);
-  at::amax_out(longest, scratch.local->buffers.length.narrow(0, 0, n), {1});
-  return {.evaluations = (n == 1 ? longest : longest.sum()).item<int64_t>()};
-}
-
-int64_t DifferencePathSampler::steps_at_once(const ChainState& state) const {
-  return local_steps_at_once(static_cast<DifferencePathScratch&>(*state.workspace.scratch).local);
-}
-
 std::vector<SamplerEntry> difference_path_samplers() {
   const std::vector<StateKind> kinds = {StateKind::kBinary, StateKind::kCategorical,
                                         StateKind::kOrdered, StateKind::kPermutation};
@@ -114,6 +77,10 @@ std::vector<SamplerEntry> difference_path_samplers() {
        .gradient = false,
        .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
          return std::make_unique<DifferencePathSampler>(std::nullopt, options.balancing);
+       },
+       .make_on_lattice = [](const SamplerOptions& options, const EnergyModel& model) {
+         return make_lattice_path(model, LocalTable::kDifferences, PathRule::kLinearised,
+                                  std::nullopt, options.balancing);
        }},
       {.name = "pas",
        .summary = "path auxiliary sampler: a path of moves from exact weights",
@@ -126,6 +93,10 @@ std::vector<SamplerEntry> difference_path_samplers() {
                   const EnergyModel& model) -> std::unique_ptr<Sampler> {
          return std::make_unique<DifferencePathSampler>(path_radius(options, model),
                                                         options.balancing);
+       },
+       .make_on_lattice = [](const SamplerOptions& options, const EnergyModel& model) {
+         return make_lattice_path(model, LocalTable::kDifferences, PathRule::kLinearised,
+                                  path_radius(options, model), options.balancing);
        }}};
 }
 

@@ -17,8 +17,7 @@
 // is complete wait. The host reads that number once per step, which is the only synchronisation of
 // pas. To avoid it, every step could take ⌈2R − 1⌉ evaluations, the largest number for a given R;
 // but that is D evaluations where R may adapt.
-// On a lattice, fused lattice steps replace all this (kernels/path/fast/lattice_path.h): they draw
-// the same paths, and on a GPU make many steps per launch.
+// A lattice has a sampler of its own, which draws the same paths (lattice_path.h).
 #pragma once
 
 #include <optional>
@@ -36,19 +35,13 @@ class DifferencePathSampler : public Sampler {
       : radius_(std::move(radius)), balancing_(balancing) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
-                 int64_t n) const override;
-  int64_t steps_at_once(const ChainState& state) const override;
   // The host needs the length of the longest path, unless every path is a single move.
   bool needs_host_sync() const override;
   Needs needs() const override { return Needs::kDifferences; }
   std::vector<Scale> scales() const override;
-  void states_replaced(ChainState& state, const torch::Tensor& chains) const override;
-  bool reads_table(const ChainState& state) const override;
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
-  void refresh_cache(const EnergyModel& model, ChainState& state) const override;
 
  private:
   int64_t max_length() const;

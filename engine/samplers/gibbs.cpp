@@ -15,8 +15,6 @@ struct GibbsScratch : SamplerScratch {
   torch::Tensor difference;  // float64 [B, K]
   torch::Tensor choice;      // int64 [B]: the neighbour moved to, −1 if none
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
-  // True if one kernel call makes many steps on a lattice; the tensors above are then undefined.
-  bool lattice = false;
 };
 
 GibbsScratch& scratch_of(const ChainState& state) {
@@ -56,13 +54,10 @@ void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& o
 }
 
 void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  if (scan_ == Scan::kChromatic) return require_sweeps(model);
   const int64_t chains = state.chains(), categories = model.space().categories;
   const auto whole = torch::TensorOptions(torch::kInt64).device(state.x.device());
   auto scratch = std::make_shared<GibbsScratch>();
   state.workspace.scratch = scratch;
-  scratch->lattice = !last_ && has_lattice(model);
-  if (scratch->lattice) return;
   scratch->site = torch::zeros({chains}, whole);
   scratch->turn = torch::zeros({1}, whole);
   scratch->choice = torch::zeros({chains}, whole);
@@ -75,11 +70,6 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   }
 }
 
-bool GibbsSampler::captures(const EnergyModel& model) const {
-  const HasSweeps* sweeps = scan_ == Scan::kChromatic ? model.sweeps() : nullptr;
-  return Sampler::captures(model) && (!sweeps || sweeps->sweeps_capturable());
-}
-
 std::unique_ptr<Sampler> GibbsSampler::reversed(int64_t last) const {
   if (scan_ != Scan::kSystematic) return nullptr;
   TORCH_INTERNAL_ASSERT(!last_, "a reversed sampler cannot be reversed again");
@@ -88,45 +78,17 @@ std::unique_ptr<Sampler> GibbsSampler::reversed(int64_t last) const {
   return sampler;
 }
 
-void GibbsSampler::choose_sites(ChainState& state, const StepParams& params) const {
-  torch::Tensor& site = scratch_of(state).site;
-  if (last_) {
-    torch::Tensor& turn = scratch_of(state).turn;
-    turn.copy_(params.rng.narrow(0, 1, 1));
-    site.copy_(turn.neg_().add_(*last_).remainder_(state.sites()));
-  } else {
-    ops::choose_sites(params.rng, state.chain_ids, state.sites(), scan_ == Scan::kSystematic, site);
-  }
-}
-
-StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
-                             int64_t n) const {
-  if (scan_ != Scan::kChromatic) {
-    if (!scratch_of(state).lattice) return Sampler::steps(model, state, params, n);
-    ops::lattice_gibbs_steps(model.as_lattice()->lattice(state.x.device()), n,
-                             scan_ == Scan::kSystematic, params.rng, state.chain_ids, state.x,
-                             state.current.energy, state.statistics);
-    params.advance(n);
-    return {.evaluations = n};
-  }
-  const int64_t calls = model.sweeps()->gibbs_sweeps(n, params.rng, state.chain_ids, state.x,
-                                                     state.current, state.statistics);
-  params.advance(n);
-  return {.evaluations = calls};
-}
-
-int64_t GibbsSampler::steps_at_once(const ChainState& state) const {
-  if (scan_ == Scan::kChromatic) return state.x.is_cuda() ? kStepsALaunch : 1;
-  // A one-site step is so cheap that a call costs as much, so that one call makes many steps.
-  return scratch_of(state).lattice ? kStepsALaunch : 1;
-}
-
 StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
-  if (scan_ == Scan::kChromatic || scratch_of(state).lattice) return steps(model, state, params, 1);
   GibbsScratch& scratch = scratch_of(state);
   Evaluation& neighbours = state.workspace.proposed;
   const int64_t categories = scratch.difference.size(1);
-  choose_sites(state, params);
+  if (last_) {
+    scratch.turn.copy_(params.rng.narrow(0, 1, 1));
+    scratch.site.copy_(scratch.turn.neg_().add_(*last_).remainder_(state.sites()));
+  } else {
+    ops::choose_sites(params.rng, state.chain_ids, state.sites(), scan_ == Scan::kSystematic,
+                      scratch.site);
+  }
   HasConditionals* conditionals = model.conditionals();
   if (conditionals) {
     conditionals->conditional_differences(state.x, scratch.site, scratch.difference);
@@ -147,6 +109,36 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
   return {.evaluations = conditionals ? 1 : categories - 1};
 }
 
+void LatticeGibbsSampler::prepare(const EnergyModel& model, ChainState&) const {
+  require_made_for(has_lattice(model), model);
+}
+
+StepInfo LatticeGibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                                    int64_t n) const {
+  ops::lattice_gibbs_steps(model.as_lattice()->lattice(state.x.device()), n,
+                           scan_ == Scan::kSystematic, params.rng, state.chain_ids, state.x,
+                           state.current.energy, state.statistics);
+  params.advance(n);
+  return {.evaluations = n};
+}
+
+void SweepSampler::prepare(const EnergyModel& model, ChainState&) const {
+  require_sweeps(model);
+}
+
+bool SweepSampler::captures(const EnergyModel& model) const {
+  const HasSweeps* sweeps = model.sweeps();
+  return Sampler::captures(model) && (!sweeps || sweeps->sweeps_capturable());
+}
+
+StepInfo SweepSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                             int64_t n) const {
+  const int64_t calls = model.sweeps()->gibbs_sweeps(n, params.rng, state.chain_ids, state.x,
+                                                     state.current, state.statistics);
+  params.advance(n);
+  return {.evaluations = calls};
+}
+
 std::vector<SamplerEntry> gibbs_samplers() {
   return {
       {.name = "gibbs",
@@ -158,7 +150,13 @@ std::vector<SamplerEntry> gibbs_samplers() {
        .options = {{.name = "scan"}},
        .gradient = false,
        .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
+         if (options.scan == Scan::kChromatic) return std::make_unique<SweepSampler>();
          return std::make_unique<GibbsSampler>(options.scan);
+       },
+       .make_on_lattice = [](const SamplerOptions& options,
+                             const EnergyModel& model) -> std::unique_ptr<Sampler> {
+         if (options.scan == Scan::kChromatic || !has_lattice(model)) return nullptr;
+         return std::make_unique<LatticeGibbsSampler>(options.scan);
        },
        .check = check_scan}};
 }

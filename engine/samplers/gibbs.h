@@ -16,33 +16,60 @@
 
 namespace isinglass {
 
+// Draws one site a step: a random one, or the next in sequence.
 class GibbsSampler : public Sampler {
  public:
   // last: makes a systematic scan run in reverse; step t then draws at the site of step last − t.
   explicit GibbsSampler(Scan scan, std::optional<int64_t> last = {}) : scan_(scan), last_(last) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
-                 int64_t n) const override;
-  int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kEnergy; }
   bool is_metropolis() const override { return false; }
-  bool captures(const EnergyModel& model) const override;
-  // Reverses a systematic scan. The model reverses a chromatic scan itself
-  // (AnnealingPath::turn_back).
+  // Reverses a systematic scan.
   std::unique_ptr<Sampler> reversed(int64_t last) const override;
-  // Returns true if a step draws every site from its conditional. Where sites are independent, that
-  // is an exact draw.
-  bool draws_all_sites() const { return scan_ == Scan::kChromatic; }
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
 
- private:
-  void choose_sites(ChainState& state, const StepParams& params) const;
-
   Scan scan_;
   std::optional<int64_t> last_;
+};
+
+// Draws one site a step on a lattice, many steps per kernel call.
+class LatticeGibbsSampler : public GibbsSampler {
+ public:
+  explicit LatticeGibbsSampler(Scan scan) : GibbsSampler(scan) {}
+
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override {
+    return steps(model, state, params, 1);
+  }
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  // A one-site step is so cheap that a call costs as much, so that one call makes many steps.
+  int64_t steps_at_once(const ChainState& state) const override { return kStepsALaunch; }
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
+};
+
+// Draws every site in one step. Where sites are independent, that is an exact draw. The model
+// reverses a sweep itself (AnnealingPath::turn_back).
+class SweepSampler : public Sampler {
+ public:
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override {
+    return steps(model, state, params, 1);
+  }
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  int64_t steps_at_once(const ChainState& state) const override {
+    return state.x.is_cuda() ? kStepsALaunch : 1;
+  }
+  Needs needs() const override { return Needs::kEnergy; }
+  bool is_metropolis() const override { return false; }
+  bool captures(const EnergyModel& model) const override;
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
 };
 
 // Gives each chain that moved (choice ≥ 0, int64 [B]) the cache of its chosen candidate.

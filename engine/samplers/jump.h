@@ -13,10 +13,8 @@
 //
 // All of them leave π invariant, except unadjusted dlp, which omits the Metropolis test.
 //
-// A step costs one model call: energy and gradient at y; those at x are in the state. On a lattice
-// with a neighbourhood table, one kernel makes the whole step without gradients
-// (kernels/jump/fast/lattice_jump.h). On a GPU it makes many steps per launch, provided a chain
-// fits into shared memory.
+// A step costs one model call: energy and gradient at y; those at x are in the state. A lattice with
+// a neighbourhood table has a sampler of its own, which makes the same chains.
 #pragma once
 
 #include "engine/sampler.h"
@@ -31,22 +29,37 @@ class JumpSampler : public Sampler {
       : rule_(rule), scale_(std::move(scale)), balancing_(balancing), unadjusted_(unadjusted) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
-                 int64_t n) const override;
-  int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override { return {scale_}; }
   bool exact() const override { return !unadjusted_; }
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
-  void refresh_cache(const EnergyModel& model, ChainState& state) const override;
 
- private:
   JumpRule rule_;
   Scale scale_;
   Balancing balancing_;
   bool unadjusted_;
+};
+
+// Makes the jumps on a lattice with a neighbourhood table: one kernel makes the whole step, without
+// gradients (kernels/jump/fast/lattice_jump.h). On a GPU it makes many steps per launch, provided a
+// chain fits into shared memory.
+class LatticeJumpSampler : public JumpSampler {
+ public:
+  using JumpSampler::JumpSampler;
+
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override {
+    return steps(model, state, params, 1);
+  }
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  int64_t steps_at_once(const ChainState& state) const override;
+  Needs needs() const override { return Needs::kEnergy; }
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
+  void refresh_cache(const EnergyModel& model, ChainState& state) const override;
 };
 
 }  // namespace isinglass

@@ -15,14 +15,9 @@
 // The first-order weights enter the proposal alone; the ratio has exact energies, so that all three
 // leave π invariant.
 //
-// A step costs one model call: energy and gradient at y; those at x are in the state. On a lattice,
-// fused lattice steps evaluate only the neighbours of the path's sites
-// (kernels/path/fast/lattice_path.h). They give the same draws and the same chains. On a GPU they
-// make many steps per launch, provided a chain fits into shared memory. On a CPU they are not used
-// if most pairs of sites are neighbours.
+// A step costs one model call: energy and gradient at y; those at x are in the state. A lattice has
+// a sampler of its own, which makes the same chains (lattice_path.h).
 #pragma once
-
-#include <optional>
 
 #include "engine/sampler.h"
 #include "kernels/ops/path.h"
@@ -36,17 +31,11 @@ class PathSampler : public Sampler {
       : rule_(rule), radius_(std::move(radius)), balancing_(balancing) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
-                 int64_t n) const override;
-  int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override { return {radius_}; }
-  void states_replaced(ChainState& state, const torch::Tensor& chains) const override;
-  bool reads_table(const ChainState& state) const override;
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
-  void refresh_cache(const EnergyModel& model, ChainState& state) const override;
 
  private:
   PathRule rule_;
@@ -60,19 +49,5 @@ class PathSampler : public Sampler {
 Scale path_radius(const SamplerOptions& options, const EnergyModel& model);
 int64_t longest_path(const Scale& radius);
 std::vector<SamplerOptionUse> path_options(double radius);
-
-// Makes the buffers of fused lattice steps; nullopt if the model or the device does not allow such
-// steps. The rule matters to samplers that use gradients only.
-std::optional<ops::LatticePaths> local_paths(const EnergyModel& model, ChainState& state,
-                                             PathRule rule, Balancing balancing,
-                                             int64_t max_length);
-// Makes n fused lattice steps. radius: float64 [1] or [B, 1].
-void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
-                 const torch::Tensor& radius, ops::LatticePaths& paths, int64_t n);
-// Invalidates the cached weights of these chains (int64) of a tempered run, whose states and
-// evaluations have been replaced.
-void forget_local(ChainState& state, const torch::Tensor& chains, ops::LatticePaths& paths);
-// Returns how many fused lattice steps one call should make at most; 1 without such steps.
-int64_t local_steps_at_once(const std::optional<ops::LatticePaths>& local);
 
 }  // namespace isinglass

@@ -20,8 +20,7 @@ BaseSteps steps_of(EnergyModel& base) {
   LatticeModel* lattice = base.as_lattice();
   if (!lattice) return BaseSteps::kSweeps;
   // A lattice of one colour has no edges.
-  const torch::Device device = lattice->lattice_sources().front().device();
-  const int64_t colours = lattice->lattice(device).colour_offset.size(0) - 1;
+  const int64_t colours = lattice->lattice(lattice->device()).colour_offset.size(0) - 1;
   return colours > 1 ? BaseSteps::kPalindrome : BaseSteps::kSweeps;
 }
 

@@ -65,8 +65,7 @@ std::vector<Tensor> rows_of(const ChainState& chains) {
 
 // Returns true if a step at β = 0, where sites are independent, is an exact draw.
 bool draws_all_sites(const Sampler& sampler) {
-  const auto* gibbs = dynamic_cast<const GibbsSampler*>(&sampler);
-  return gibbs && gibbs->draws_all_sites();
+  return dynamic_cast<const SweepSampler*>(&sampler) != nullptr;
 }
 
 // Returns how many of the scans since counting began measured each pair: float64 [pairs].
@@ -208,7 +207,9 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
     local_->reevaluate(s.path->reference(), s.fresh);
     ops::replace_reference(s.at.chain, params.rng, rows_of(s.chains), rows_of(s.fresh));
-    local_->states_replaced(s.chains, s.at.chain.select(1, 0));
+    if (const CachesWeights* weights = local_->caches_weights()) {
+      weights->states_replaced(s.chains, s.at.chain.select(1, 0));
+    }
     const HasEnergyDifferences* differences = s.path->reference().exact_differences();
     info.evaluations +=
         local_->needs() == Needs::kDifferences ? differences->difference_calls() : 1;
@@ -218,7 +219,7 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
   ops::TopTensors top{s.chains.x, state.x, state.current.energy, options_.exploration};
   ops::swap_rungs(s.rungs, s.at, s.sums, top, s.chains.statistics, state.statistics, params.rng,
                   state.chain_ids);
-  if (local_->reads_table(s.chains)) s.path->after_swaps(s.chains);
+  if (!local_->caches_weights()) s.path->after_swaps(s.chains);
   params.advance();
   return info;
 }

@@ -47,8 +47,8 @@ void score_jump(const Tensor& from, const Tensor& gradient, const Tensor& to, co
            chain_scale(scale, from, shape.chains, 1, "scale"), data<double>(log_q));
 }
 
-bool LatticeJumps::fit(const Tensor& x) {
-  return x.is_cpu() || cuda::lattice_jump_fits(x.size(1), x.get_device());
+bool LatticeJumps::fit(int64_t sites, torch::Device device) {
+  return device.is_cpu() || cuda::lattice_jump_fits(sites, device.index());
 }
 
 void lattice_jump_step(const NeighbourhoodTensors& p, int64_t steps, const Tensor& rng,

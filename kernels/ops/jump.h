@@ -29,7 +29,7 @@ struct LatticeJumps {
   double scale = 0;       // The thresholds belong to this scale. Only a CPU uses it.
 
   // Returns true if the device has room for a chain; on a GPU, in a block's shared memory.
-  static bool fit(const Tensor& x);
+  static bool fit(int64_t sites, torch::Device device);
 };
 // Performs `steps` steps; x uint8 [B, D] and energy float64 [B] are updated in place; scale float64
 // [1].

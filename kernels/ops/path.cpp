@@ -139,16 +139,16 @@ PathShape local_shape(const Tensor& x, const Tensor& table, const LatticePaths& 
 
 }  // namespace
 
-bool LatticePaths::fit(const LatticeTensors& lattice, LocalTable what, const Tensor& x,
-                       const Tensor& table) {
-  if (x.is_cpu()) return true;
+bool LatticePaths::fit(const LatticeTensors& lattice, LocalTable what, bool one_hot,
+                       torch::Device device) {
+  if (device.is_cpu()) return true;
   PathShape shape{};
-  shape.sites = x.size(1);
-  shape.one_hot = table.dim() == 3;
-  shape.categories = static_cast<int>(shape.one_hot ? table.size(2) : 2);
+  shape.sites = lattice.unary.size(0);
+  shape.one_hot = one_hot;
+  shape.categories = static_cast<int>(one_hot ? lattice.unary.size(1) : 2);
   return cuda::lattice_path_fits(
       shape.sites, cuda::lattice_table_bytes(shape, what, lattice.neighbourhoods.defined()),
-      x.get_device());
+      device.index());
 }
 
 LatticePaths LatticePaths::create(LocalTable what, PathRule rule, Balancing balancing,

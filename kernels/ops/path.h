@@ -75,8 +75,9 @@ struct LatticePaths {
                              const Tensor& table, const Tensor& beta, int64_t max_length,
                              int64_t most_steps);
   // Returns true if the device has room for a chain; on a GPU, in a block's shared memory.
-  static bool fit(const LatticeTensors& lattice, LocalTable what, const Tensor& x,
-                  const Tensor& table);
+  // one_hot: the table holds a number for every value of a site.
+  static bool fit(const LatticeTensors& lattice, LocalTable what, bool one_hot,
+                  torch::Device device);
 };
 // Performs `steps` steps. radius float64 [1] or [B, 1]; beta float64 [B], or undefined for 1; table
 // and energy are those of U.

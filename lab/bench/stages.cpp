@@ -149,7 +149,8 @@ std::optional<std::string> annealing_obstacle(const BenchSubject& s) try {
   const torch::Tensor id = torch::zeros({1}, torch::TensorOptions(torch::kInt64).device(s.device));
   const Factorised start = annealing_start(s.model, nullptr, s.device);
   TemperedModel annealed(s.model, &start, s.device);
-  s.sampler.init(annealed, start.sample(id, s.seed), id);
+  const std::unique_ptr<Sampler> remade = s.sampler.for_model(annealed);
+  (remade ? *remade : s.sampler).init(annealed, start.sample(id, s.seed), id);
   return std::nullopt;
 } catch (const Error& error) {
   return error.what();
@@ -231,7 +232,10 @@ class StageMaker {
   Stage part_of_step(const std::string& name) {
     if (!clocked_) {
       clocked_ = std::make_shared<ClockedModel>(s_.model, s_.device);
-      clocked_chains_ = moving_chains(s_, *clocked_, s_.sampler, s_.chains, /*cuda_graph=*/false);
+      clocked_sampler_ = s_.sampler.for_model(*clocked_);
+      clocked_chains_ =
+          moving_chains(s_, *clocked_, clocked_sampler_ ? *clocked_sampler_ : s_.sampler, s_.chains,
+                        /*cuda_graph=*/false);
     }
     const auto seconds = [chains = clocked_chains_, clocked = clocked_,
                           proposal = name == "proposal"](int64_t calls) {
@@ -321,6 +325,7 @@ class StageMaker {
   }
 
   const BenchSubject& s_;
+  std::unique_ptr<Sampler> clocked_sampler_;  // null if the sampler suits the clocked model
   std::shared_ptr<MovingChains> chains_, clocked_chains_;
   std::shared_ptr<ClockedModel> clocked_;
 };

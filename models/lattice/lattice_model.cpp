@@ -50,6 +50,12 @@ std::vector<torch::Tensor> LatticeModel::lattice_sources() const {
   return all;
 }
 
+LocalTensors LatticeModel::local_tensors(Evaluation& current) {
+  return {current.energy,
+          current.differences.defined() ? current.differences : current.gradient,
+          {}};
+}
+
 const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
   if (sources_.empty()) sources_ = lattice_sources();
   const OnDevice* last = on_device_.last();

@@ -16,6 +16,7 @@ namespace isinglass {
 class LatticeModel : public EnergyModel,
                      public HasConditionals,
                      public HasEnergyDifferences,
+                     public HasLocalSteps,
                      public HasSweeps {
  public:
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
@@ -32,6 +33,10 @@ class LatticeModel : public EnergyModel,
                        const torch::Tensor& chain_ids, torch::Tensor& x, torch::Tensor& energy,
                        ops::StepBuffers& counts, bool backwards = false);
 
+  LatticeModel& local_lattice() override { return *this; }
+  LocalTensors local_tensors(Evaluation& current) override;
+
+  torch::Device device() const { return lattice_sources().front().device(); }
   // Returns the lattice for the present parameters, on the device. It is cached (models/cached.h).
   const ops::LatticeTensors& lattice(torch::Device device);
   // Returns the tensors from which the lattice is made: all parameters and buffers.

@@ -229,9 +229,8 @@ TEST(TwoDevicesGpu, TwoModelsMakeTheSameChains) {
 }
 
 // A sampler that takes five steps at once, on the CPU.
-class ManySweeps : public GibbsSampler {
+class ManySweeps : public SweepSampler {
  public:
-  ManySweeps() : GibbsSampler(Scan::kChromatic) {}
   int64_t steps_at_once(const ChainState&) const override { return 5; }
 };
 
@@ -255,7 +254,7 @@ TEST(StepsAtOnce, TheRunLoopMakesTheSameDraws) {
   const auto sample = std::find_if(samples.begin(), samples.end(),
                                    [](const ModelSample& s) { return s.model == "ising"; });
   const auto model = load_sample(*sample);
-  const GibbsSampler single(Scan::kChromatic);
+  const SweepSampler single;
   const ManySweeps many;
   const RunPlan plan{.burn_in = 12, .steps = 31, .thin = 7};
   const auto run_of = [&](const Sampler& sampler, Seen& seen) {

@@ -96,12 +96,6 @@ void expect_cache(const Evaluation& kept, const Evaluation& again) {
   }
 }
 
-// Steps by patterns keep no gradient.
-bool looks_up(const EnergyModel& model, const ChainState& state) {
-  const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
-  return lattice && lattice->neighbourhoods() && !state.current.gradient.defined();
-}
-
 TEST_P(SamplerContract, StatesStayValidAndCachesTrue) {
   for_each_sampler([&](const Sampler& sampler) {
     Run run = start(sampler, x);
@@ -110,7 +104,7 @@ TEST_P(SamplerContract, StatesStayValidAndCachesTrue) {
       check_states(model->space(), run.state.x, "the states");
       EXPECT_EQ(run.state.x.device(), x.device());
       Evaluation again;
-      if (sampler.needs() == Needs::kGradient && !looks_up(*model, run.state)) {
+      if (sampler.needs() == Needs::kGradient) {
         model->evaluate(run.state.x, again);
         expect_close(run.state.current.gradient, again.gradient, 1e-5);
       } else if (sampler.needs() == Needs::kDifferences) {

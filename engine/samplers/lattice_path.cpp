@@ -1,0 +1,121 @@
+// Implements the path samplers on lattices.
+#include "engine/samplers/lattice_path.h"
+
+#include <cmath>
+
+#include "engine/samplers/path.h"
+#include "models/lattice/lattice_model.h"
+
+namespace isinglass {
+namespace {
+
+struct LatticePathScratch : SamplerScratch {
+  ops::LatticePaths paths;
+  torch::Tensor one;      // float64 [1]: R = 1 of a single move
+  torch::Tensor longest;  // int32 [steps per call]: the longest path length of each step
+};
+
+LatticePathScratch& scratch_of(const ChainState& state) {
+  return static_cast<LatticePathScratch&>(*state.workspace.scratch);
+}
+
+HasLocalSteps* local_steps_of(const EnergyModel& model) {
+  return const_cast<EnergyModel&>(model).local_steps();
+}
+
+// Returns true if most pairs of sites are neighbours. A fused lattice step re-evaluates the
+// neighbours of every moved site, each over its own neighbours, one chain after another. In such a
+// graph these are all sites, and a full evaluation is faster because it treats eight chains at
+// once.
+bool mostly_neighbours(const ops::LatticeTensors& lattice) {
+  const int64_t sites = lattice.unary.size(0);
+  return 2 * lattice.neighbour.size(0) > sites * sites;
+}
+
+bool allows_fused_steps(const EnergyModel& model, LocalTable what, torch::Device device) {
+  HasLocalSteps* local = local_steps_of(model);
+  if (!local) return false;
+  const ops::LatticeTensors& lattice = local->local_lattice().lattice(device);
+  return device.is_cpu()
+             ? !mostly_neighbours(lattice)
+             : ops::LatticePaths::fit(lattice, what, model.space().one_hot(), device);
+}
+
+}  // namespace
+
+std::unique_ptr<Sampler> make_lattice_path(const EnergyModel& model, LocalTable what, PathRule rule,
+                                           std::optional<Scale> radius, Balancing balancing) {
+  HasLocalSteps* local = local_steps_of(model);
+  if (!local || !allows_fused_steps(model, what, local->local_lattice().device())) return nullptr;
+  return std::make_unique<LatticePathSampler>(what, rule, std::move(radius), balancing);
+}
+
+LatticePathSampler::LatticePathSampler(LocalTable what, PathRule rule, std::optional<Scale> radius,
+                                       Balancing balancing)
+    : what_(what),
+      rule_(rule),
+      radius_(std::move(radius)),
+      balancing_(balancing),
+      longest_(radius_ ? longest_path(*radius_) : 1),
+      counts_longest_(what == LocalTable::kDifferences && longest_ > 1) {}
+
+Needs LatticePathSampler::needs() const {
+  return what_ == LocalTable::kDifferences ? Needs::kDifferences : Needs::kGradient;
+}
+
+std::vector<Scale> LatticePathSampler::scales() const {
+  return radius_ ? std::vector<Scale>{*radius_} : std::vector<Scale>{};
+}
+
+void LatticePathSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  require_made_for(allows_fused_steps(model, what_, state.x.device()), model);
+  auto scratch = std::make_shared<LatticePathScratch>();
+  const int64_t at_once = state.x.is_cuda() ? kStepsALaunch : 1;
+  scratch->one = torch::ones({1}, state.current.energy.options());
+  scratch->longest = torch::ones({at_once}, state.x.options().dtype(torch::kInt32));
+  state.workspace.proposed = {};
+  state.workspace.scratch = scratch;
+  begin(model, state);
+}
+
+// Computes the weights that the paths keep from step to step, for the present states.
+void LatticePathSampler::begin(const EnergyModel& model, ChainState& state) const {
+  LatticePathScratch& scratch = scratch_of(state);
+  const LocalTensors at = local_steps_of(model)->local_tensors(state.current);
+  state.workspace.y.copy_(state.x);
+  scratch.paths = ops::LatticePaths::create(what_, rule_, balancing_, state.x, at.table, at.beta,
+                                            longest_, scratch.longest.size(0));
+}
+
+void LatticePathSampler::refresh_cache(const EnergyModel& model, ChainState& state) const {
+  if (state.x.is_cpu()) begin(model, state);  // nothing is cached between calls on a GPU
+}
+
+void LatticePathSampler::states_replaced(ChainState& state, const torch::Tensor& chains) const {
+  if (!state.x.is_cpu()) return;  // nothing is cached between calls on a GPU
+  state.workspace.y.index_copy_(0, chains, state.x.index_select(0, chains));
+  scratch_of(state).paths.kept_beta.index_fill_(0, chains, std::nan(""));
+}
+
+int64_t LatticePathSampler::steps_at_once(const ChainState& state) const {
+  return scratch_of(state).longest.size(0);
+}
+
+StepInfo LatticePathSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                                   int64_t n) const {
+  LatticePathScratch& scratch = scratch_of(state);
+  if (n > steps_at_once(state)) return Sampler::steps(model, state, params, n);
+  HasLocalSteps& local = *model.local_steps();
+  LocalTensors at = local.local_tensors(state.current);
+  ops::lattice_path_step(local.local_lattice().lattice(state.x.device()), n, params.rng,
+                         state.chain_ids, radius_ ? params.scale : scratch.one, at.beta, state.x,
+                         state.workspace.y, at.table, at.energy, scratch.paths, state.statistics);
+  local.finish_local_steps(state.current);
+  params.advance(n);
+  if (!counts_longest_) return {.evaluations = n};
+  torch::Tensor longest = scratch.longest.narrow(0, 0, n);
+  at::amax_out(longest, scratch.paths.buffers.length.narrow(0, 0, n), {1});
+  return {.evaluations = (n == 1 ? longest : longest.sum()).item<int64_t>()};
+}
+
+}  // namespace isinglass
