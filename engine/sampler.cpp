@@ -40,7 +40,41 @@ void copy_other(torch::Tensor& to, const torch::Tensor& from) {
   if (to.defined() && !to.is_same(from)) to.copy_(from);
 }
 
+// Adapts scale 0 of a sampler to a mean acceptance.
+class ScaleWarmup : public HasWarmup {
+ public:
+  explicit ScaleWarmup(const Sampler& sampler) : sampler_(sampler) {}
+
+  StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
+                        int64_t, const Ranks& ranks) const override {
+    const StepInfo info = sampler_.step(model, state, params);
+    const torch::Tensor moved = ranks.mean(state.statistics.hops.ne(0).to(torch::kFloat64));
+    const torch::Tensor acceptance = ranks.mean(state.statistics.acceptance);
+    const double target = sampler_.target_acceptance();
+    adapt_scale(params.scale.select(0, 0), sampler_.scales().front(),
+                torch::where(moved > 0, acceptance, acceptance.clamp_max(target)), t, target);
+    return info;
+  }
+  bool saves_warmup() const override { return true; }
+  Adaptation adaptation(const ChainState&, const StepParams& params,
+                        const BurnIn& burn_in) const override {
+    if (burn_in.steps == 0) return {.warning = "`adapt` acts in burn-in, and there was no burn-in"};
+    return adapted_scale(params.scale[0].item<double>(), sampler_.scales().front(), burn_in,
+                         sampler_.target_acceptance());
+  }
+
+ private:
+  const Sampler& sampler_;
+};
+
 }  // namespace
+
+Sampler::~Sampler() = default;
+
+void Sampler::adapt_to(double target_acceptance) {
+  target_acceptance_ = target_acceptance;
+  adaptation_ = std::make_unique<ScaleWarmup>(*this);
+}
 
 void Sampler::set_identity(std::string name, PtDict settings, Remake remake) {
   name_ = std::move(name);
@@ -130,30 +164,8 @@ StepInfo Sampler::steps(EnergyModel& model, ChainState& state, StepParams& param
   return info;
 }
 
-StepInfo Sampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
-                               int64_t total, const Ranks& ranks) const {
-  const StepInfo info = step(model, state, params);
-  if (adapts()) {
-    const torch::Tensor moved = ranks.mean(state.statistics.hops.ne(0).to(torch::kFloat64));
-    const torch::Tensor acceptance = ranks.mean(state.statistics.acceptance);
-    adapt_scale(params.scale.select(0, 0), scales().front(),
-                torch::where(moved > 0, acceptance, acceptance.clamp_max(target_acceptance_)), t,
-                target_acceptance_);
-  }
-  return info;
-}
-
-std::optional<Adaptation> Sampler::adaptation(const ChainState&, const StepParams& params,
-                                              const BurnIn& burn_in) const {
-  if (!adapts()) return std::nullopt;
-  if (burn_in.steps == 0)
-    return Adaptation{.warning = "`adapt` acts in burn-in, and there was no burn-in"};
-  return adapted_scale(params.scale[0].item<double>(), scales().front(), burn_in,
-                       target_acceptance_);
-}
-
-void Sampler::restore(ChainState&, const NamedTensors& learned) const {
-  require(learned.empty(), "the sampler learns nothing, but learned tensors are given");
+void HasWarmup::restore(ChainState&, const NamedTensors& learned) const {
+  require(learned.empty(), "the sampler learns no tensors, but learned tensors are given");
 }
 
 StepParams Sampler::params(uint64_t seed, torch::Device device, int64_t step) const {

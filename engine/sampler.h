@@ -1,6 +1,7 @@
 // The interface of a sampler: init(model, x) returns a state, and step(model, state, params)
 // advances it and returns what the step cost. A sampler object holds options only; everything that
-// changes is in the state and the parameters.
+// changes is in the state and the parameters. A plain sampler implements step(), needs() and
+// prepare(). HasWarmup and CachesWeights, below, are interfaces of samplers that do more.
 #pragma once
 
 #include <functional>
@@ -20,6 +21,7 @@ namespace isinglass {
 
 class CachesWeights;
 class CapturedWork;  // engine/run/captured_work.h
+class HasWarmup;
 
 // Thrown if the energy or its gradient is not finite at an initial state.
 class NonFinite : public Error {
@@ -57,17 +59,35 @@ struct BurnIn {
 
 class Sampler {
  public:
-  using Remake = std::function<std::unique_ptr<Sampler>(const EnergyModel&)>;
-
-  virtual ~Sampler() = default;
+  virtual ~Sampler();
 
   // Evaluates the model once at x (on the model's device) and allocates all buffers. chain_ids
   // int64 [B] are the chains' numbers among those of all ranks. Throws Error if x is not a batch of
   // states of the model, and NonFinite if U or its gradient is not finite at x.
-  ChainState init(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& chain_ids) const;
-
+  virtual ChainState init(EnergyModel& model, const torch::Tensor& x,
+                          const torch::Tensor& chain_ids) const;
   // Makes one Metropolis–Hastings transition of all chains, in place, and advances params.
   virtual StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const = 0;
+  virtual Needs needs() const = 0;
+  // Returns true if a step leaves π invariant.
+  virtual bool exact() const { return true; }
+
+  virtual std::vector<Scale> scales() const { return {}; }  // initial values of StepParams::scale
+  StepParams params(uint64_t seed, torch::Device device, int64_t step = 0) const;
+
+  // Return the interfaces beside the contract; null if the sampler does not implement them.
+  virtual const HasWarmup* warmup() const { return adaptation_.get(); }
+  virtual const CachesWeights* caches_weights() const { return nullptr; }
+
+  // Re-evaluates the current states after the energy function itself has changed, for example with
+  // the temperature (engine/annealing/tempered_model.h). Overwrites the evaluation, and what the
+  // family caches of it, in the existing tensors.
+  virtual void reevaluate(EnergyModel& model, ChainState& state) const;
+  // Restarts the chains at x like init(), but in the existing tensors. graph: if given, runs the
+  // re-evaluation as a CUDA graph; null runs it directly. Throws what init() throws, and Error if
+  // the number of chains differs.
+  void reset(EnergyModel& model, ChainState& state, const torch::Tensor& x,
+             const torch::Tensor& chain_ids, CapturedWork* graph = nullptr) const;
 
   // steps() makes n steps, which gives the same chains as n calls of step(). steps_at_once()
   // returns how many steps one call should take at most: more than 1 where a kernel takes many
@@ -76,92 +96,50 @@ class Sampler {
                          int64_t n) const;
   virtual int64_t steps_at_once(const ChainState& state) const { return 1; }
 
-  // Makes step t (from 0) of the `total` steps of burn-in, from which the sampler learns what it
-  // adapts. After burn-in only the chains change. The default adapts scale 0 if adapts(). All ranks
-  // learn the same, from the chains of all ranks.
-  virtual StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
-                                int64_t t, int64_t total,
-                                const Ranks& ranks = Ranks::single_process()) const;
-  // Returns true if a step in burn-in differs from other steps.
-  virtual bool has_warmup() const { return adapts(); }
-  // Returns true if the state and the parameters of a step hold all that burn-in has learned so
-  // far, so that a checkpoint can be made in the middle of burn-in.
-  virtual bool saves_warmup() const { return has_warmup() == adapts(); }
-  // Reports on the adaptation after burn-in; nullopt if the sampler learns nothing.
-  virtual std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
-                                               const BurnIn& burn_in) const;
-
-  // Returns true if the host waits within a step for a number that the device computes. Such a step
-  // cannot be captured in a CUDA graph (engine/run/step_graph.h).
+  // needs_host_sync() returns true if the host waits within a step for a number that the device
+  // computes. captures() returns true if a step on this model can be captured in a CUDA graph
+  // (engine/run/step_graph.h), which rules out such waiting.
   virtual bool needs_host_sync() const { return false; }
-  // Returns true if a step on this model can be captured in a CUDA graph.
   virtual bool captures(const EnergyModel& model) const {
     return !needs_host_sync() && model.capturable();
   }
 
-  // Re-evaluates the current states after the energy function itself has changed, for example with
-  // the temperature (engine/annealing/tempered_model.h). Overwrites the evaluation, and what the
-  // family caches of it, in the existing tensors.
-  void reevaluate(EnergyModel& model, ChainState& state) const;
-
-  // Restarts the chains at x like init(), but in the existing tensors. graph: if given, runs the
-  // re-evaluation as a CUDA graph; null runs it directly. Throws what init() throws, and Error if
-  // the number of chains differs.
-  void reset(EnergyModel& model, ChainState& state, const torch::Tensor& x,
-             const torch::Tensor& chain_ids, CapturedWork* graph = nullptr) const;
-
-  // Returns the interface of a sampler whose steps read the tables of U; null if they read those at
-  // the chains' own β.
-  virtual const CachesWeights* caches_weights() const { return nullptr; }
-
-  virtual Needs needs() const = 0;
-  virtual std::vector<Scale> scales() const { return {}; }  // initial values of StepParams::scale
-  // Returns true if a step leaves π invariant.
-  virtual bool exact() const { return true; }
+  // Returns true if a step is a proposal with model calls and a Metropolis test. Otherwise a step
+  // draws from conditionals, which the model may supply without a call.
+  virtual bool is_metropolis() const { return true; }
   // Returns true if a chain's move depends on the states of other chains.
   virtual bool is_interacting() const { return false; }
+  // Returns the number of moves by the model's base before each step, which
+  // Statistics::base_moves counts (engine/samplers/base_moves.h).
+  virtual int64_t base_moves() const { return 0; }
   // Returns a sampler whose step t of 0 … last is the time reversal, with respect to π, of this
   // sampler's step last − t. Estimates that combine forward and reverse annealing need it. Null
   // means that every step is its own reversal. That holds for a Metropolis step and for a Gibbs
   // draw at a random site. It also holds, between fresh momenta at both ends, for a damped
   // Hamiltonian step that negates its momentum when it is rejected.
   virtual std::unique_ptr<Sampler> reversed(int64_t last) const { return nullptr; }
-  // Returns the number of moves by the model's base before each step, which
-  // Statistics::base_moves counts (engine/samplers/base_moves.h).
-  virtual int64_t base_moves() const { return 0; }
-  // Returns true if a step is a proposal with model calls and a Metropolis test. Otherwise a step
-  // draws from conditionals, which the model may supply without a call.
-  virtual bool is_metropolis() const { return true; }
-
-  // learned() returns the tensors learned in burn-in (a curvature, a balancing function), which can
-  // be saved; restore() puts them into the state of a later run. restore() throws Error if they do
-  // not fit.
-  virtual NamedTensors learned(const ChainState& state) const { return {}; }
-  virtual void restore(ChainState& state, const NamedTensors& learned) const;
-
-  StepParams params(uint64_t seed, torch::Device device, int64_t step = 0) const;
 
   // The sampler's name, and every option that it reads with its resolved value: a saved computation
   // depends on both. make_sampler() sets them by set_identity().
   const std::string& name() const { return name_; }
   const PtDict& settings() const { return settings_; }
+  using Remake = std::function<std::unique_ptr<Sampler>(const EnergyModel&)>;
   void set_identity(std::string name, PtDict settings, Remake remake = nullptr);
-
   // Makes this sampler anew for a model that wraps its own, such as that model at a temperature.
   // Returns null if this object suits both, as it does unless a lattice has a sampler of its own.
   std::unique_ptr<Sampler> for_model(const EnergyModel& model) const {
     return remake_ ? remake_(model) : nullptr;
   }
 
-  // Turns adaptation on: Robbins–Monro steps towards a mean acceptance
-  // (engine/adaptation/acceptance.h).
-  void adapt_to(double target_acceptance) { target_acceptance_ = target_acceptance; }
+  // Turns on the adaptation of scale 0 in burn-in: Robbins–Monro steps towards a mean acceptance
+  // (engine/adaptation/acceptance.h). target_acceptance() is 0 without it.
+  void adapt_to(double target_acceptance);
+  double target_acceptance() const { return target_acceptance_; }
   bool adapts() const { return target_acceptance_ > 0; }
 
  protected:
   // Adds the family's buffers to a state whose x, current and workspace.{y, proposed} exist.
-  virtual void prepare(const EnergyModel& model, ChainState& state) const = 0;
-
+  virtual void prepare(const EnergyModel& model, ChainState& state) const {}
   // Refreshes what the family caches besides the evaluation; reevaluate() calls it.
   virtual void refresh_cache(const EnergyModel& model, ChainState& state) const {}
 
@@ -185,13 +163,34 @@ class Sampler {
                      int64_t group = 1);
 
  private:
-  friend class
-      BaseMovesSampler;  // calls prepare() and refresh_cache() of the sampler that it wraps
-
   double target_acceptance_ = 0;
+  std::unique_ptr<const HasWarmup> adaptation_;  // of scale 0; null without adapt_to()
   std::string name_;
   PtDict settings_;
   Remake remake_;
+};
+
+// Implemented by samplers that learn in burn-in: a scale, a curvature, a balancing function.
+class HasWarmup {
+ public:
+  virtual ~HasWarmup() = default;
+  // Makes step t (from 0) of the `total` steps of burn-in, from which the sampler learns what it
+  // adapts. After burn-in only the chains change. All ranks learn the same, from the chains of all
+  // ranks.
+  virtual StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
+                                int64_t t, int64_t total,
+                                const Ranks& ranks = Ranks::single_process()) const = 0;
+  // Returns true if the state and the parameters of a step hold all that burn-in has learned so
+  // far, so that a checkpoint can be made in the middle of burn-in.
+  virtual bool saves_warmup() const { return false; }
+  // Reports on the adaptation after burn-in.
+  virtual Adaptation adaptation(const ChainState& state, const StepParams& params,
+                                const BurnIn& burn_in) const = 0;
+  // learned() returns the tensors learned in burn-in (a curvature, a balancing function), which can
+  // be saved; restore() puts them into the state of a later run. restore() throws Error if they do
+  // not fit.
+  virtual NamedTensors learned(const ChainState& state) const { return {}; }
+  virtual void restore(ChainState& state, const NamedTensors& learned) const;
 };
 
 // Implemented by samplers whose steps compute the weights of a chain at its β from the gradient or

@@ -64,7 +64,7 @@ void summarise(const Statistics& statistics, int64_t steps, int64_t base_moves, 
 }  // namespace
 
 bool saves_burn_in(const Sampler& sampler, const RunPlan& plan) {
-  return !plan.hook && sampler.saves_warmup();
+  return !plan.hook && (!sampler.warmup() || sampler.warmup()->saves_warmup());
 }
 
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
@@ -103,7 +103,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
       end();
       return {};
     }
-    if (sampler.has_warmup() && made.burn_in == plan.burn_in - quarter) {
+    if (sampler.warmup() && made.burn_in == plan.burn_in - quarter) {
       made.acceptance_before = state.statistics.acceptance_sum.clone();
       made.hops_before = state.statistics.hops_sum.clone();
     }
@@ -114,7 +114,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   RunResult result;
   if (!made.sampling) {
     for (Observer* observer : observers) observer->on_sampling_start();
-    if (sampler.has_warmup()) {
+    if (const HasWarmup* warmup = sampler.warmup()) {
       BurnIn burn_in{.steps = plan.burn_in};
       double hops = NAN;
       if (made.acceptance_before.defined()) {
@@ -125,10 +125,8 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
         burn_in.acceptance = late(state.statistics.acceptance_sum, made.acceptance_before);
         hops = late(state.statistics.hops_sum, made.hops_before);
       }
-      made.adaptation = sampler.adaptation(state, params, burn_in);
-      if (sampler.adapts() && made.adaptation) {
-        doubt_frozen(*made.adaptation, hops, burn_in.acceptance);
-      }
+      made.adaptation = warmup->adaptation(state, params, burn_in);
+      if (sampler.adapts()) doubt_frozen(*made.adaptation, hops, burn_in.acceptance);
     }
     state.statistics.reset();
     made.sampling = true;

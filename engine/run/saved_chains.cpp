@@ -49,7 +49,9 @@ PtDict saved_chains(const Sampler& sampler, const ChainState& state, const StepP
   for (const auto& [name, tensor] : rows_of(state)) {
     put(rows, name.c_str(), ranks.gather(tensor).cpu());
   }
-  for (const auto& [name, tensor] : sampler.learned(state)) put(learned, name.c_str(), tensor);
+  if (const HasWarmup* warmup = sampler.warmup()) {
+    for (const auto& [name, tensor] : warmup->learned(state)) put(learned, name.c_str(), tensor);
+  }
   put(dict, "rows", std::move(rows));
   put(dict, "learned", std::move(learned));
   return dict;
@@ -76,7 +78,10 @@ void restore_chains(const Sampler& sampler, ChainState& state, StepParams& param
   for (const auto& [name, value] : entries.dict("learned")) {
     learned.emplace_back(name, PtEntries(entries.dict("learned"), kWhat).tensor(name));
   }
-  if (!learned.empty()) sampler.restore(state, learned);
+  if (!learned.empty()) {
+    require(sampler.warmup(), "{}: 'learned' belongs to another model or sampler", kWhat);
+    sampler.warmup()->restore(state, learned);
+  }
   const PtEntries rows(entries.dict("rows"), kWhat);
   for (const auto& [name, tensor] : rows_of(state)) {
     const Tensor& all = rows.tensor(name);

@@ -34,10 +34,10 @@ int64_t Stepper::advance(int64_t most) {
 }
 
 int64_t Stepper::advance_burn_in(int64_t most, int64_t total, const Ranks& ranks) {
-  if (!sampler_.has_warmup() && !hook_) return advance(most);
-  const bool learns = sampler_.has_warmup();
-  const int64_t n = before_steps(learns ? 1 : most);
-  const StepInfo info = learns ? sampler_.burn_in_step(model_, state_, params_, t_, total, ranks)
+  const HasWarmup* warmup = sampler_.warmup();
+  if (!warmup && !hook_) return advance(most);
+  const int64_t n = before_steps(warmup ? 1 : most);
+  const StepInfo info = warmup ? warmup->burn_in_step(model_, state_, params_, t_, total, ranks)
                                : sampler_.steps(model_, state_, params_, n);
   evaluations_ += info.evaluations;
   t_ += n;

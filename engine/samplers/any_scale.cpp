@@ -184,12 +184,11 @@ StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, St
   return info;
 }
 
-std::optional<Adaptation> AnyScaleSampler::adaptation(const ChainState& state, const StepParams&,
-                                                      const BurnIn& burn_in) const {
-  if (!has_warmup()) return std::nullopt;
+Adaptation AnyScaleSampler::adaptation(const ChainState& state, const StepParams&,
+                                       const BurnIn& burn_in) const {
   const AnyScaleScratch& s = scratch_of(state);
   if (options_.rule && !s.root.defined()) {
-    return Adaptation{.rounds = s.rounds, .warning = "no curvature was learned in burn-in"};
+    return {.rounds = s.rounds, .warning = "no curvature was learned in burn-in"};
   }
   Adaptation result{.rounds = s.rounds, .converged = s.converged || !options_.search};
   if (!result.converged) {

@@ -43,16 +43,18 @@ struct AnyScaleOptions {
 // Returns the diagonal curvature W_ii = −1/(1 + var_i), from the variances [D] of data.
 torch::Tensor curvature_of_variances(const torch::Tensor& variances);
 
-class AnyScaleSampler : public Sampler {
+class AnyScaleSampler : public Sampler, public HasWarmup {
  public:
   explicit AnyScaleSampler(AnyScaleOptions options);
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
-  bool has_warmup() const override { return options_.search || options_.rule; }
-  std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
-                                       const BurnIn& burn_in) const override;
+  const HasWarmup* warmup() const override {
+    return options_.search || options_.rule ? this : nullptr;
+  }
+  Adaptation adaptation(const ChainState& state, const StepParams& params,
+                        const BurnIn& burn_in) const override;
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override;
 

@@ -3,10 +3,12 @@
 
 namespace isinglass {
 
-void BaseMovesSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  inner_->prepare(model, state);
+ChainState BaseMovesSampler::init(EnergyModel& model, const torch::Tensor& x,
+                                  const torch::Tensor& chain_ids) const {
+  ChainState state = inner_->init(model, x, chain_ids);
   state.base_moves = transition_.prepare(model, state);
   state.statistics.base_moves.emplace(Statistics::create(state.chains(), state.x.device()));
+  return state;
 }
 
 int64_t BaseMovesSampler::move(EnergyModel& model, ChainState& state,
@@ -34,7 +36,7 @@ StepInfo BaseMovesSampler::step(EnergyModel& model, ChainState& state, StepParam
 StepInfo BaseMovesSampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                         int64_t t, int64_t total, const Ranks& ranks) const {
   const int64_t calls = move(model, state, params);
-  StepInfo info = inner_->burn_in_step(model, state, params, t, total, ranks);
+  StepInfo info = inner_->warmup()->burn_in_step(model, state, params, t, total, ranks);
   info.evaluations += calls;
   return info;
 }

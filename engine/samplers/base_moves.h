@@ -10,40 +10,43 @@
 
 namespace isinglass {
 
-class BaseMovesSampler : public Sampler {
+class BaseMovesSampler : public Sampler, public HasWarmup {
  public:
   // A reversed sampler makes the moves after the step.
   BaseMovesSampler(std::shared_ptr<const Sampler> inner, int64_t moves, bool reversed = false)
       : inner_(std::move(inner)), transition_(moves, /*sweeps=*/1), reversed_(reversed) {}
 
+  ChainState init(EnergyModel& model, const torch::Tensor& x,
+                  const torch::Tensor& chain_ids) const override;
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-  StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
-                        int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
-  bool has_warmup() const override { return inner_->has_warmup(); }
-  std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
-                                       const BurnIn& burn_in) const override {
-    return inner_->adaptation(state, params, burn_in);
+  Needs needs() const override { return inner_->needs(); }
+  bool exact() const override { return inner_->exact(); }
+  std::vector<Scale> scales() const override { return inner_->scales(); }
+  void reevaluate(EnergyModel& model, ChainState& state) const override {
+    inner_->reevaluate(model, state);
   }
   bool needs_host_sync() const override { return inner_->needs_host_sync(); }
   bool captures(const EnergyModel& model) const override {
     return inner_->captures(model) && transition_.captures(model);
   }
-  Needs needs() const override { return inner_->needs(); }
-  std::vector<Scale> scales() const override { return inner_->scales(); }
-  bool exact() const override { return inner_->exact(); }
-  bool is_interacting() const override { return inner_->is_interacting(); }
-  std::unique_ptr<Sampler> reversed(int64_t last) const override;
-  int64_t base_moves() const override { return transition_.moves(); }
   bool is_metropolis() const override { return inner_->is_metropolis(); }
-  NamedTensors learned(const ChainState& state) const override { return inner_->learned(state); }
-  void restore(ChainState& state, const NamedTensors& learned) const override {
-    inner_->restore(state, learned);
-  }
+  bool is_interacting() const override { return inner_->is_interacting(); }
+  int64_t base_moves() const override { return transition_.moves(); }
+  std::unique_ptr<Sampler> reversed(int64_t last) const override;
 
- protected:
-  void prepare(const EnergyModel& model, ChainState& state) const override;
-  void refresh_cache(const EnergyModel& model, ChainState& state) const override {
-    inner_->refresh_cache(model, state);
+  const HasWarmup* warmup() const override { return inner_->warmup() ? this : nullptr; }
+  StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
+                        int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
+  bool saves_warmup() const override { return inner_->warmup()->saves_warmup(); }
+  Adaptation adaptation(const ChainState& state, const StepParams& params,
+                        const BurnIn& burn_in) const override {
+    return inner_->warmup()->adaptation(state, params, burn_in);
+  }
+  NamedTensors learned(const ChainState& state) const override {
+    return inner_->warmup()->learned(state);
+  }
+  void restore(ChainState& state, const NamedTensors& learned) const override {
+    inner_->warmup()->restore(state, learned);
   }
 
  private:

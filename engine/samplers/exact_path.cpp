@@ -78,10 +78,11 @@ std::vector<SamplerEntry> difference_path_samplers() {
        .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
          return std::make_unique<DifferencePathSampler>(std::nullopt, options.balancing);
        },
-       .make_on_lattice = [](const SamplerOptions& options, const EnergyModel& model) {
-         return make_lattice_path(model, LocalTable::kDifferences, PathRule::kLinearised,
-                                  std::nullopt, options.balancing);
-       }},
+       .make_on_lattice =
+           [](const SamplerOptions& options, const EnergyModel& model) {
+             return make_lattice_path(model, LocalTable::kDifferences, PathRule::kLinearised,
+                                      std::nullopt, options.balancing);
+           }},
       {.name = "pas",
        .summary = "path auxiliary sampler: a path of moves from exact weights",
        .paper = "Sun et al. 2022",
@@ -94,10 +95,11 @@ std::vector<SamplerEntry> difference_path_samplers() {
          return std::make_unique<DifferencePathSampler>(path_radius(options, model),
                                                         options.balancing);
        },
-       .make_on_lattice = [](const SamplerOptions& options, const EnergyModel& model) {
-         return make_lattice_path(model, LocalTable::kDifferences, PathRule::kLinearised,
-                                  path_radius(options, model), options.balancing);
-       }}};
+       .make_on_lattice =
+           [](const SamplerOptions& options, const EnergyModel& model) {
+             return make_lattice_path(model, LocalTable::kDifferences, PathRule::kLinearised,
+                                      path_radius(options, model), options.balancing);
+           }}};
 }
 
 }  // namespace isinglass

@@ -36,9 +36,8 @@ bool allows_fused_steps(const EnergyModel& model, LocalTable what, torch::Device
   HasLocalSteps* local = local_steps_of(model);
   if (!local) return false;
   const ops::LatticeTensors& lattice = local->local_lattice().lattice(device);
-  return device.is_cpu()
-             ? !mostly_neighbours(lattice)
-             : ops::LatticePaths::fit(lattice, what, model.space().one_hot(), device);
+  return device.is_cpu() ? !mostly_neighbours(lattice)
+                         : ops::LatticePaths::fit(lattice, what, model.space().one_hot(), device);
 }
 
 }  // namespace

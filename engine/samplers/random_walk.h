@@ -21,9 +21,6 @@ class RandomWalkSampler : public Sampler {
   Needs needs() const override { return Needs::kEnergy; }
   std::vector<Scale> scales() const override { return {radius_}; }
 
- protected:
-  void prepare(const EnergyModel&, ChainState&) const override {}
-
  private:
   Scale radius_;
 };

@@ -197,9 +197,8 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
 
 // Counts as settled once burn-in has learned; the noise of the gradients hides how near θ is to a
 // minimum.
-std::optional<Adaptation> SelfBalancingSampler::adaptation(const ChainState& state,
-                                                           const StepParams&,
-                                                           const BurnIn& burn_in) const {
+Adaptation SelfBalancingSampler::adaptation(const ChainState& state, const StepParams&,
+                                            const BurnIn& burn_in) const {
   Adaptation result{.rounds = burn_in.steps, .converged = scratch_of(state).learned};
   if (!result.converged) result.warning = "no balancing function was learned in burn-in";
   return result;

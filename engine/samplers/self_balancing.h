@@ -40,7 +40,7 @@ struct ProposedFlip {
 torch::Tensor self_balancing_objective(const ProposedFlip& move, const ProposedFlip& star,
                                        const torch::Tensor& log_eta);
 
-class SelfBalancingSampler : public Sampler {
+class SelfBalancingSampler : public Sampler, public HasWarmup {
  public:
   // needs: kDifferences for lsb, kGradient for flsb.
   SelfBalancingSampler(Needs needs, BalancingForm form) : needs_(needs), form_(form) {}
@@ -48,9 +48,9 @@ class SelfBalancingSampler : public Sampler {
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
-  bool has_warmup() const override { return true; }
-  std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
-                                       const BurnIn& burn_in) const override;
+  const HasWarmup* warmup() const override { return this; }
+  Adaptation adaptation(const ChainState& state, const StepParams& params,
+                        const BurnIn& burn_in) const override;
   Needs needs() const override { return needs_; }
   NamedTensors learned(const ChainState& state) const override;  // theta [P], log_eta []
   void restore(ChainState& state, const NamedTensors& learned) const override;

@@ -28,16 +28,6 @@ Tensor reals(const std::vector<double>& values, torch::Device device) {
   return torch::tensor(values, torch::kFloat64).to(device);
 }
 
-// Returns the target acceptance from the settings of a local sampler that adapts.
-double target_acceptance(const Sampler& sampler) {
-  for (const auto& [name, value] : sampler.settings()) {
-    const auto* number = std::get_if<double>(&value.value);
-    if (name == "target-acceptance" && number) return *number;
-  }
-  fail("sampler {} adapts, but its settings do not give the acceptance at which it aims",
-       sampler.name());
-}
-
 // Returns scales for every rung of the new schedule: log-linear interpolation in β between the old
 // rungs.
 Tensor interpolated_scales(const Tensor& scales, const std::vector<double>& from,
@@ -106,7 +96,7 @@ ParallelTempering::ParallelTempering(EnergyModel& target, std::unique_ptr<Sample
                   "`rungs` needs chains that move independently; {} pulls the chains of a group "
                   "towards each other",
                   local_->name());
-  require_options(!local_->has_warmup() || local_->adapts(),
+  require_options(!local_->warmup() || local_->adapts(),
                   "`rungs` needs a sampler that adapts by its acceptance or does not adapt; {} "
                   "would learn the same tensors for all rungs{}",
                   local_->name(),
@@ -253,7 +243,7 @@ void ParallelTempering::adapt_scales(Scratch& s, int64_t step, const Ranks& rank
       s.chains.statistics.acceptance.index_select(0, s.in_order()).view_as(s.at.chain);
   const Tensor scale = s.rungs.scale.select(1, 0);
   adapt_scale(scale, local_->scales().front(), ranks.mean(of_rungs), step,
-              target_acceptance(*local_));
+              local_->target_acceptance());
   // At β = 0 nearly every proposal is accepted. The scale would grow to its maximum, where steps
   // cost most, on the one rung that has exact draws and needs no steps.
   if (options_.lowest == 0) scale[0].copy_(scale[-1]);
@@ -294,8 +284,8 @@ void ParallelTempering::end_round(ChainState& state, int64_t step, bool may_chan
   scratch_of(state).round = 0;
 }
 
-std::optional<Adaptation> ParallelTempering::adaptation(const ChainState& state, const StepParams&,
-                                                        const BurnIn& burn_in) const {
+Adaptation ParallelTempering::adaptation(const ChainState& state, const StepParams&,
+                                         const BurnIn& burn_in) const {
   const Scratch& s = scratch_of(state);
   Adaptation result{.rounds = s.rounds, .converged = s.rounds >= 4};
   if (burn_in.steps == 0) {

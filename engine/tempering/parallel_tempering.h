@@ -62,7 +62,7 @@ struct TemperingReport {
   LogZ log_z = {};
 };
 
-class ParallelTempering : public Sampler {
+class ParallelTempering : public Sampler, public HasWarmup {
  public:
   // local: a sampler made for the model of the target's ladder path (ladder_path.h). The target
   // must outlive this object. Throws Error if the local sampler cannot be tempered, or a number is
@@ -74,10 +74,10 @@ class ParallelTempering : public Sampler {
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total, const Ranks& ranks = Ranks::single_process()) const override;
-  bool has_warmup() const override { return true; }
+  const HasWarmup* warmup() const override { return this; }
   bool saves_warmup() const override { return true; }
-  std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
-                                       const BurnIn& burn_in) const override;
+  Adaptation adaptation(const ChainState& state, const StepParams& params,
+                        const BurnIn& burn_in) const override;
   bool needs_host_sync() const override { return local_->needs_host_sync(); }
   Needs needs() const override { return Needs::kEnergy; }
   bool exact() const override { return local_->exact(); }

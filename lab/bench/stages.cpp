@@ -345,7 +345,7 @@ std::optional<std::string> obstacle(const std::string& stage, const BenchSubject
   if ((stage == "proposal" || stage == "acceptance") && !s.sampler.is_metropolis()) {
     return "the sampler draws from conditionals and has no proposal";
   }
-  if ((stage == "training-iteration" || stage == "ais-step") && s.sampler.has_warmup()) {
+  if ((stage == "training-iteration" || stage == "ais-step") && s.sampler.warmup()) {
     return "the sampler learns in burn-in, and training and annealing have no burn-in";
   }
   if (stage == "training-iteration" && (!s.trained || kind != StateKind::kBinary)) {

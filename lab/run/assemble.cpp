@@ -266,7 +266,7 @@ std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& spec, const EnergyM
   const SamplerEntry& entry = find_sampler(spec.name);
   require_options(!sampler->adapts(), "`adapt` acts in burn-in, but {}", reason);
   const bool scales = entry.option("sigma") && entry.site_matrices == 0;
-  require_options(!sampler->has_warmup(), "{} learns in burn-in, but {}{}", entry.name, reason,
+  require_options(!sampler->warmup(), "{} learns in burn-in, but {}{}", entry.name, reason,
                   scales ? "; with `sigma` and `alpha` it has nothing to learn" : "");
   return sampler;
 }

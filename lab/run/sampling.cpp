@@ -64,7 +64,10 @@ void check_memory(const SampleSpec& spec, int64_t chains, const EnergyModel& mod
 
 void restore_learned(const SampleSpec& spec, const Sampler& sampler, ChainState& state) {
   const auto file = spec.warm_start.parent_path() / "learned.pt";
-  if (std::filesystem::exists(file)) sampler.restore(state, read_named_tensors(file));
+  if (!std::filesystem::exists(file)) return;
+  require(sampler.warmup(), "{} learns nothing, but {} holds learned tensors", sampler.name(),
+          file.string());
+  sampler.warmup()->restore(state, read_named_tensors(file));
 }
 
 std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model, const RunPlan& plan,

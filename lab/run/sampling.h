@@ -72,7 +72,9 @@ class Sampling {
   std::string warning() const {
     return result_.adaptation ? result_.adaptation->warning : std::string();
   }
-  NamedTensors learned() const { return sampler_->learned(state_); }
+  NamedTensors learned() const {
+    return sampler_->warmup() ? sampler_->warmup()->learned(state_) : NamedTensors{};
+  }
   // Returns the rungs of the replicas of the first ensemble over the last scans, int16 [H, R];
   // undefined if the run is not tempered.
   torch::Tensor rung_history() const { return tempering_report_.history; }

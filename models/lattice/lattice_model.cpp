@@ -51,9 +51,8 @@ std::vector<torch::Tensor> LatticeModel::lattice_sources() const {
 }
 
 LocalTensors LatticeModel::local_tensors(Evaluation& current) {
-  return {current.energy,
-          current.differences.defined() ? current.differences : current.gradient,
-          {}};
+  return {
+      current.energy, current.differences.defined() ? current.differences : current.gradient, {}};
 }
 
 const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {

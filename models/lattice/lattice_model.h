@@ -33,6 +33,7 @@ class LatticeModel : public EnergyModel,
                        const torch::Tensor& chain_ids, torch::Tensor& x, torch::Tensor& energy,
                        ops::StepBuffers& counts, bool backwards = false);
 
+  HasLocalSteps* local_steps() override { return this; }
   LatticeModel& local_lattice() override { return *this; }
   LocalTensors local_tensors(Evaluation& current) override;
 

@@ -132,7 +132,9 @@ StepInfo State::Use::steps(int64_t n) {
 
 StepInfo State::Use::burn_in_step(int64_t t, int64_t total) {
   State& s = state_;
-  return made(s.sampler_->burn_in_step(s.target_->model(), s.chains_, s.params_, t, total), 1);
+  const HasWarmup* warmup = s.sampler_->warmup();
+  if (!warmup) return steps(1);
+  return made(warmup->burn_in_step(s.target_->model(), s.chains_, s.params_, t, total), 1);
 }
 
 StepInfo State::Use::made(const StepInfo& info, int64_t steps) {
@@ -149,7 +151,9 @@ py::tuple State::pickled() const {
     tensors.append(maybe(*tensor));
   }
   py::dict learned;
-  for (const auto& [name, tensor] : sampler_->learned(chains_)) learned[name.c_str()] = tensor;
+  if (const HasWarmup* warmup = sampler_->warmup()) {
+    for (const auto& [name, tensor] : warmup->learned(chains_)) learned[name.c_str()] = tensor;
+  }
   return py::make_tuple(target_object_, spec_.name, object_of(json_of(spec_.options)), chains_.x,
                         chains_.chain_ids, tensors, learned, steps_, evaluations_);
 }
@@ -164,7 +168,7 @@ std::shared_ptr<State> State::unpickled(const py::tuple& saved) {
     learned.emplace_back(py::cast<std::string>(key), py::cast<torch::Tensor>(tensor));
   }
   ChainState& chains = state->chains_;
-  if (!learned.empty()) state->sampler_->restore(chains, learned);
+  if (!learned.empty()) state->sampler_->warmup()->restore(chains, learned);
   const auto tensors = py::cast<std::vector<MaybeTensor>>(saved[5]);
   const std::vector<torch::Tensor*> places = tensors_of(chains, state->params_);
   require(tensors.size() == places.size(), "a pickled state of {} was made by another version",

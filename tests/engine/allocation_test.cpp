@@ -156,8 +156,8 @@ TEST_F(Allocation, NoneWithALearnedCurvature) {
   const torch::Tensor ids = torch::arange(chains);
   ChainState state = sampler->init(ising, random_states(ising.space(), ids, 0, torch::kCPU), ids);
   StepParams params = sampler->params(0, torch::kCPU);
-  for (int t = 0; t < 100; ++t) sampler->burn_in_step(ising, state, params, t, 100);
-  ASSERT_FALSE(sampler->learned(state).empty());
+  for (int t = 0; t < 100; ++t) sampler->warmup()->burn_in_step(ising, state, params, t, 100);
+  ASSERT_FALSE(sampler->warmup()->learned(state).empty());
   sampler->step(ising, state, params);
   EXPECT_EQ(during([&] {
               for (int t = 0; t < 10; ++t) sampler->step(ising, state, params);

@@ -97,7 +97,9 @@ Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool(
   StepParams params = sampler->params(5, torch::kCPU);
   const RunResult result = run(*model, *sampler, state, params, {.burn_in = 120, .steps = steps},
                                {}, {.ranks = &ranks, .stop = std::move(stop)});
-  return {params.scale.clone(), state.x, state.current.energy, sampler->learned(state), result};
+  const HasWarmup* warmup = sampler->warmup();
+  return {params.scale.clone(), state.x, state.current.energy,
+          warmup ? warmup->learned(state) : NamedTensors{}, result};
 }
 
 // For any number of ranks, chains of every sampler on a closed-form model have the bits of one

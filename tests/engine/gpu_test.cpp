@@ -107,7 +107,9 @@ struct Chains {
   // Continues from the states of other chains, with what they learned.
   Chains(const Sampler& sampler, EnergyModel& model, const Chains& from, torch::Device device)
       : Chains(sampler, model, from.state.x, device) {
-    sampler.restore(state, sampler.learned(from.state));
+    if (const HasWarmup* warmup = sampler.warmup()) {
+      warmup->restore(state, warmup->learned(from.state));
+    }
     params.rng.copy_(from.params.rng);
     params.scale.copy_(from.params.scale);
   }

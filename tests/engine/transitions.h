@@ -49,7 +49,7 @@ inline Frequencies real_step(EnergyModel& model, const Target& target, const std
   const auto sampler = make_sampler(name, options, model);
   const torch::Tensor x = states_tensor(target, kDrawsPerState);
   ChainState state = sampler->init(model, x, torch::arange(x.size(0)));
-  if (!learned.empty()) sampler->restore(state, learned);
+  if (!learned.empty()) sampler->warmup()->restore(state, learned);
   StepParams params = sampler->params(20240501, torch::kCPU, step_number);
   sampler->step(model, state, params);
   const torch::Tensor pairs = state_index(x, categories) * n + state_index(state.x, categories);

@@ -95,12 +95,12 @@ TEST(AnyScaleBurnIn, LearnsTheLattice) {
     ChainState state =
         sampler->init(*model, random_states(model->space(), ids, 0, torch::kCPU), ids);
     StepParams params = sampler->params(6, torch::kCPU);
-    EXPECT_TRUE(sampler->learned(state).empty());
+    EXPECT_TRUE(sampler->warmup()->learned(state).empty());
     for (int64_t t = 0; t < 3000; ++t) {
-      ASSERT_TRUE(t > 1500 || sampler->learned(state).empty());
-      sampler->burn_in_step(*model, state, params, t, 3000);
+      ASSERT_TRUE(t > 1500 || sampler->warmup()->learned(state).empty());
+      sampler->warmup()->burn_in_step(*model, state, params, t, 3000);
     }
-    const NamedTensors learned = sampler->learned(state);
+    const NamedTensors learned = sampler->warmup()->learned(state);
     ASSERT_EQ(learned.size(), 2u);
     const torch::Tensor w = learned[0].second;
     EXPECT_NEAR(w[0][1].item<double>(), 4 * coupling, 1e-3);
@@ -115,7 +115,7 @@ TEST(AnyScaleBurnIn, LearnsTheLattice) {
 
     // A sampler restored in another run makes the same steps.
     ChainState again = sampler->init(*model, state.x, ids);
-    sampler->restore(again, learned);
+    sampler->warmup()->restore(again, learned);
     StepParams same = sampler->params(6, torch::kCPU, params.step());
     same.scale.copy_(params.scale);
     for (int t = 0; t < 10; ++t) {
@@ -133,11 +133,11 @@ TEST(AnyScaleBurnIn, GivenScalesStayFixed) {
   ChainState state = sampler->init(*model, random_states(model->space(), ids, 0, torch::kCPU), ids);
   StepParams params = sampler->params(6, torch::kCPU);
   for (int64_t t = 0; t < 1400; ++t) {
-    sampler->burn_in_step(*model, state, params, t, 1400);
+    sampler->warmup()->burn_in_step(*model, state, params, t, 1400);
     EXPECT_EQ(params.scale[0].item<double>(), 0.7);
     EXPECT_EQ(params.scale[1].item<double>(), 0.6);
   }
-  EXPECT_EQ(sampler->learned(state).size(), 2u);
+  EXPECT_EQ(sampler->warmup()->learned(state).size(), 2u);
   EXPECT_THROW(make_sampler("ab-trace", {.sigma = 0.7}, *model), Error);
 }
 
@@ -147,15 +147,17 @@ TEST(AnyScaleBurnIn, RestoreRefusesWhatDoesNotFit) {
   const torch::Tensor w = torch::zeros({9, 9}, torch::kFloat64), d = torch::ones({9}, w.options());
   const auto sampler = make_sampler("ab-trace", {}, *model);
   ChainState state = sampler->init(*model, x, ids);
-  sampler->restore(state, {});
-  EXPECT_THROW(sampler->restore(state, {{"curvature", w}}), Error);
-  EXPECT_THROW(sampler->restore(state, {{"curvature", w}, {"other", d}}), Error);
-  EXPECT_THROW(sampler->restore(state, {{"curvature", w}, {"diagonal", d.narrow(0, 0, 8)}}), Error);
-  EXPECT_THROW(sampler->restore(state, {{"curvature", w}, {"diagonal", -d}}), Error);
-  sampler->restore(state, {{"curvature", w}, {"diagonal", d}});
+  sampler->warmup()->restore(state, {});
+  EXPECT_THROW(sampler->warmup()->restore(state, {{"curvature", w}}), Error);
+  EXPECT_THROW(sampler->warmup()->restore(state, {{"curvature", w}, {"other", d}}), Error);
+  EXPECT_THROW(
+      sampler->warmup()->restore(state, {{"curvature", w}, {"diagonal", d.narrow(0, 0, 8)}}),
+      Error);
+  EXPECT_THROW(sampler->warmup()->restore(state, {{"curvature", w}, {"diagonal", -d}}), Error);
+  sampler->warmup()->restore(state, {{"curvature", w}, {"diagonal", d}});
   const auto first = make_sampler("ab-1st", {}, *model);
   ChainState without = first->init(*model, x, ids);
-  EXPECT_THROW(first->restore(without, {{"curvature", w}, {"diagonal", d}}), Error);
+  EXPECT_THROW(first->warmup()->restore(without, {{"curvature", w}, {"diagonal", d}}), Error);
 }
 
 // With the parameters that burn-in has learned, chains that start distributed as π stay so, at a
@@ -174,10 +176,10 @@ TEST(AnyScaleBurnIn, ChainsKeepTheTarget) {
     const auto sampler = make_sampler(name, {}, model);
     ChainState few = sampler->init(model, torch::zeros({64, 3}, torch::kUInt8), torch::arange(64));
     StepParams params = sampler->params(9, torch::kCPU);
-    for (int64_t t = 0; t < 1200; ++t) sampler->burn_in_step(model, few, params, t, 1200);
+    for (int64_t t = 0; t < 1200; ++t) sampler->warmup()->burn_in_step(model, few, params, t, 1200);
     params.scale.copy_(torch::tensor({1.5, 0.8}, torch::kFloat64));
     ChainState state = sampler->init(model, x, torch::arange(chains));
-    sampler->restore(state, sampler->learned(few));
+    sampler->warmup()->restore(state, sampler->warmup()->learned(few));
     for (int t = 0; t < 40; ++t) sampler->step(model, state, params);
     EXPECT_GT(state.statistics.acceptance.mean().item<double>(), 0.1);
     const torch::Tensor count =

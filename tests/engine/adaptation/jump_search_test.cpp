@@ -171,13 +171,13 @@ void expect_near_grid(const std::string& instance, const std::string& name, int6
   ChainState state = sampler->init(*model, random_states(model->space(), ids, 1, torch::kCPU), ids);
   StepParams params = sampler->params(1, torch::kCPU);
   for (int64_t t = 0; t < burn_in; ++t) {
-    sampler->burn_in_step(*model, state, params, t, burn_in);
+    sampler->warmup()->burn_in_step(*model, state, params, t, burn_in);
   }
   const Values found{params.scale[0].item<double>(), params.scale[1].item<double>()};
   const torch::Tensor again = torch::arange(measured);
   ChainState fresh =
       sampler->init(*model, state.x.index_select(0, again.remainder(chains)).contiguous(), again);
-  sampler->restore(fresh, sampler->learned(state));
+  sampler->warmup()->restore(fresh, sampler->warmup()->learned(state));
   JumpGrid grid(*model, *sampler, fresh);
   grid.measure(found, 200);
   const Jump best = grid.best(), reached = grid.measure(found, 400);

@@ -174,8 +174,8 @@ TEST(LocalStep, AdaptedJumpsAreThoseOfTheDenseKernels) {
   const auto general = make_sampler("lbj", options, dense);
   Chains local = start(*target.model, *sampler, 3), full = start(dense, *general, 3);
   for (int64_t t = 0; t < kSteps; ++t) {
-    sampler->burn_in_step(*target.model, local.state, local.params, t, kSteps);
-    general->burn_in_step(dense, full.state, full.params, t, kSteps);
+    sampler->warmup()->burn_in_step(*target.model, local.state, local.params, t, kSteps);
+    general->warmup()->burn_in_step(dense, full.state, full.params, t, kSteps);
     ASSERT_TRUE(torch::equal(local.state.x, full.state.x)) << "step " << t;
   }
   EXPECT_NE(local.params.scale.item<double>(), 1);

@@ -103,7 +103,7 @@ TEST(NoBacktrackRadius, AdaptedRKeepsWithinTheSites) {
   const auto sampler = make_sampler("nb", {.radius = 1, .adapt = true}, model);
   ChainState state = sampler->init(model, torch::zeros({16, 4}, torch::kUInt8), torch::arange(16));
   StepParams params = sampler->params(1, torch::kCPU);
-  for (int t = 0; t < 40; ++t) sampler->burn_in_step(model, state, params, t, 40);
+  for (int t = 0; t < 40; ++t) sampler->warmup()->burn_in_step(model, state, params, t, 40);
   EXPECT_EQ(params.scale[0].item<double>(), 2.5);
   int64_t most = 0;
   for (int t = 0; t < 40; ++t) {

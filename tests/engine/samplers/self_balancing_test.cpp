@@ -101,11 +101,11 @@ TEST_P(SelfBalancingExactness, TrainingFollowsTheGradientOfTheObjective) {
   const torch::Tensor x = states_tensor(target, chains / 16);
   ChainState state = sampler->init(model, x, torch::arange(chains));
   StepParams params = sampler->params(99, torch::kCPU);
-  sampler->restore(state, some_learned(v.ours));
-  const NamedTensors before = sampler->learned(state);
-  const StepInfo info = sampler->burn_in_step(model, state, params, 0, 1);
+  sampler->warmup()->restore(state, some_learned(v.ours));
+  const NamedTensors before = sampler->warmup()->learned(state);
+  const StepInfo info = sampler->warmup()->burn_in_step(model, state, params, 0, 1);
   EXPECT_EQ(info.evaluations, v.exact ? 2 * (1 + tiny.sites) : 2);
-  const NamedTensors after = sampler->learned(state);
+  const NamedTensors after = sampler->warmup()->learned(state);
 
   const SelfBalancing drawn{target, v.form, v.exact, plain(before[0].second), 0.3};
   const auto site_at = [&](const State& from, double u) {
@@ -207,9 +207,9 @@ TEST(SelfBalancingTraining, AConstantInTheEnergyChangesNothing) {
       const torch::Tensor x = torch::zeros({32, 4}, torch::kUInt8);
       ChainState state = sampler->init(model, x, torch::arange(32));
       StepParams params = sampler->params(4, torch::kCPU);
-      for (int t = 0; t < 15; ++t) sampler->burn_in_step(model, state, params, t, 15);
-      theta[shifted] = sampler->learned(state)[0].second;
-      log_eta[shifted] = sampler->learned(state)[1].second;
+      for (int t = 0; t < 15; ++t) sampler->warmup()->burn_in_step(model, state, params, t, 15);
+      theta[shifted] = sampler->warmup()->learned(state)[0].second;
+      log_eta[shifted] = sampler->warmup()->learned(state)[1].second;
     }
     EXPECT_TRUE(torch::allclose(theta[0], theta[1], 0, 1e-9));
     EXPECT_TRUE(torch::allclose(log_eta[0], log_eta[1], 0, 1e-9));
@@ -251,9 +251,9 @@ TEST(SelfBalancingTraining, TheObjectiveGoesDown) {
     const auto sampler = make_sampler(v.sampler, {.monotonic = v.monotonic}, ising);
     ChainState state = sampler->init(ising, all.slice(0, 0, 512, 8), torch::arange(64));
     StepParams params = sampler->params(4, torch::kCPU);
-    const torch::Tensor start = sampler->learned(state)[0].second;
-    for (int t = 0; t < 200; ++t) sampler->burn_in_step(ising, state, params, t, 200);
-    const torch::Tensor theta = sampler->learned(state)[0].second;
+    const torch::Tensor start = sampler->warmup()->learned(state)[0].second;
+    for (int t = 0; t < 200; ++t) sampler->warmup()->burn_in_step(ising, state, params, t, 200);
+    const torch::Tensor theta = sampler->warmup()->learned(state)[0].second;
     const double first = best_j(v, start), last = best_j(v, theta);
     EXPECT_LT(last, first);
   }
@@ -265,18 +265,18 @@ TEST(SelfBalancingTraining, IsFrozenAfterBurnInAndRestored) {
   const torch::Tensor x = torch::zeros({16, 4}, torch::kUInt8), ids = torch::arange(16);
   ChainState state = sampler->init(model, x, ids);
   StepParams params = sampler->params(4, torch::kCPU);
-  for (int t = 0; t < 10; ++t) sampler->burn_in_step(model, state, params, t, 10);
-  const NamedTensors kept = sampler->learned(state);
+  for (int t = 0; t < 10; ++t) sampler->warmup()->burn_in_step(model, state, params, t, 10);
+  const NamedTensors kept = sampler->warmup()->learned(state);
   EXPECT_FALSE(kept[0].second.requires_grad());
   for (int t = 0; t < 10; ++t) EXPECT_EQ(sampler->step(model, state, params).evaluations, 1);
-  EXPECT_TRUE(torch::equal(kept[0].second, sampler->learned(state)[0].second));
+  EXPECT_TRUE(torch::equal(kept[0].second, sampler->warmup()->learned(state)[0].second));
 
   ChainState other = sampler->init(model, x, ids);
-  sampler->restore(other, kept);
-  EXPECT_TRUE(torch::equal(kept[0].second, sampler->learned(other)[0].second));
-  EXPECT_TRUE(torch::equal(kept[1].second, sampler->learned(other)[1].second));
-  EXPECT_THROW(sampler->restore(other, {}), Error);
-  EXPECT_THROW(sampler->restore(other, some_learned(BalancingForm::kNetwork)), Error);
+  sampler->warmup()->restore(other, kept);
+  EXPECT_TRUE(torch::equal(kept[0].second, sampler->warmup()->learned(other)[0].second));
+  EXPECT_TRUE(torch::equal(kept[1].second, sampler->warmup()->learned(other)[1].second));
+  EXPECT_THROW(sampler->warmup()->restore(other, {}), Error);
+  EXPECT_THROW(sampler->warmup()->restore(other, some_learned(BalancingForm::kNetwork)), Error);
 }
 
 // Fields of 1e4: no overflow in steps or in training.
@@ -291,8 +291,8 @@ TEST(SelfBalancingTraining, StaysFiniteFarOut) {
     const torch::Tensor ids = torch::arange(8);
     ChainState state = sampler->init(ising, random_states(ising.space(), ids, 0, torch::kCPU), ids);
     StepParams params = sampler->params(4, torch::kCPU);
-    for (int t = 0; t < 60; ++t) sampler->burn_in_step(ising, state, params, t, 60);
-    EXPECT_TRUE(sampler->learned(state)[0].second.isfinite().all().item<bool>());
+    for (int t = 0; t < 60; ++t) sampler->warmup()->burn_in_step(ising, state, params, t, 60);
+    EXPECT_TRUE(sampler->warmup()->learned(state)[0].second.isfinite().all().item<bool>());
     for (int t = 0; t < 20; ++t) sampler->step(ising, state, params);
     EXPECT_EQ(state.statistics.non_finite.sum().item<int64_t>(), 0);
   }
