@@ -87,34 +87,33 @@ void keep_cache(const Evaluation& batch, int64_t chains, int64_t all, int64_t fi
   }
 }
 
+BlockScratch& scratch_of(const ChainState& state) {
+  return static_cast<BlockScratch&>(*state.workspace.scratch);
+}
+
 // Makes the buffers that both samplers need.
-std::shared_ptr<BlockScratch> make_scratch(const BlockBall& ball, int64_t categories,
-                                           ChainState& state) {
+void make_scratch(const BlockBall& ball, int64_t categories, ChainState& state) {
   auto scratch = std::make_shared<BlockScratch>();
   scratch->blocks = make_blocks(ball, categories, state.x);
   const auto on = state.current.energy.options();
   scratch->table = torch::zeros({state.chains(), scratch->blocks.entry.size(0)}, on);
   scratch->choice = torch::zeros({state.chains()}, on.dtype(torch::kInt64));
   state.workspace.proposed = {};
-  return scratch;
+  state.workspace.scratch = scratch;
 }
 
-// Draws the chains' blocks, and the centres of the balls into workspace.y.
-BlockScratch& choose_blocks(ChainState& state, const StepParams& params, const BlockBall& ball) {
-  auto& scratch = static_cast<BlockScratch&>(*state.workspace.scratch);
-  ops::choose_blocks(scratch.blocks, ball.uniform_centre, params.rng, state.chain_ids, state.x,
-                     state.workspace.y);
-  return scratch;
+}  // namespace
+
+void BlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  make_scratch(ball_, model.space().categories, state);
+  BlockScratch& scratch = scratch_of(state);
+  const int64_t chains = state.chains(), others = scratch.table.size(1) - 1;
+  const int64_t each = std::clamp<int64_t>(kBatch / std::max<int64_t>(chains, 1), 1, others);
+  scratch.states = torch::empty({chains * each, state.sites()}, state.x.options());
 }
 
-// Moves the chains to candidates that are drawn by their energies.
-void draw_blocks(ChainState& state, const StepParams& params, BlockScratch& scratch) {
-  ops::draw_blocks(scratch.blocks, scratch.table, params.rng, state.chain_ids, state.x,
-                   state.workspace.y, state.current.energy, scratch.choice, state.statistics);
-}
-
-// Computes the energies of all candidates except x itself by model calls.
-void evaluate_candidates(EnergyModel& model, const ChainState& state, BlockScratch& scratch) {
+int64_t BlockSampler::evaluate_candidates(EnergyModel& model, ChainState& state) const {
+  BlockScratch& scratch = scratch_of(state);
   const int64_t chains = state.chains(), others = scratch.table.size(1) - 1;
   const int64_t each = scratch.states.size(0) / std::max<int64_t>(chains, 1);
   scratch.table.select(1, 0).copy_(state.current.energy);
@@ -127,41 +126,31 @@ void evaluate_candidates(EnergyModel& model, const ChainState& state, BlockScrat
     scratch.table.narrow(1, first + 1, count).copy_(out.energy.view({chains, count}));
     keep_cache(out, chains, others, first, count, scratch.candidates);
   }
-}
-
-}  // namespace
-
-void BlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  const int64_t chains = state.chains();
-  auto scratch = make_scratch(ball_, model.space().categories, state);
-  const int64_t others = scratch->table.size(1) - 1;
-  const int64_t each = std::clamp<int64_t>(kBatch / std::max<int64_t>(chains, 1), 1, others);
-  scratch->states = torch::empty({chains * each, state.sites()}, state.x.options());
-  state.workspace.scratch = scratch;
-}
-
-StepInfo BlockSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
-  BlockScratch& scratch = choose_blocks(state, params, ball_);
-  evaluate_candidates(model, state, scratch);
-  draw_blocks(state, params, scratch);
-  take_cache(scratch.choice, scratch.candidates, state.current.cache);
-  params.advance();
-  return {.evaluations = scratch.table.size(1) - 1};
+  return others;
 }
 
 void LatticeBlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
   require_made_for(model.as_lattice() != nullptr, model);
-  state.workspace.scratch = make_scratch(ball_, model.space().categories, state);
+  make_scratch(ball_, model.space().categories, state);
 }
 
-StepInfo LatticeBlockSampler::step(EnergyModel& model, ChainState& state,
-                                   StepParams& params) const {
-  BlockScratch& scratch = choose_blocks(state, params, ball_);
+int64_t LatticeBlockSampler::evaluate_candidates(EnergyModel& model, ChainState& state) const {
+  BlockScratch& scratch = scratch_of(state);
   ops::lattice_block_energies(model.as_lattice()->lattice(state.x.device()), scratch.blocks,
                               state.workspace.y, state.current.energy, scratch.table);
-  draw_blocks(state, params, scratch);
+  return 1;
+}
+
+StepInfo BlockSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
+  BlockScratch& scratch = scratch_of(state);
+  torch::Tensor& u = state.workspace.y;
+  ops::choose_blocks(scratch.blocks, ball_.uniform_centre, params.rng, state.chain_ids, state.x, u);
+  const int64_t calls = evaluate_candidates(model, state);
+  ops::draw_blocks(scratch.blocks, scratch.table, params.rng, state.chain_ids, state.x, u,
+                   state.current.energy, scratch.choice, state.statistics);
+  take_cache(scratch.choice, scratch.candidates, state.current.cache);
   params.advance();
-  return {.evaluations = 1};
+  return {.evaluations = calls};
 }
 
 double ball_states(int64_t sites, int64_t radius, int64_t categories) {

@@ -21,7 +21,6 @@ struct BlockBall {
   bool uniform_centre;  // true for hamming-ball, which draws u
 };
 
-// Computes the energies of all candidates by model calls on batches of bounded size.
 class BlockSampler : public Sampler {
  public:
   explicit BlockSampler(BlockBall ball) : ball_(ball) {}
@@ -32,6 +31,9 @@ class BlockSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
+  // Computes the energies of all candidates, by model calls on batches of bounded size. Returns the
+  // model calls per chain.
+  virtual int64_t evaluate_candidates(EnergyModel& model, ChainState& state) const;
 
   BlockBall ball_;
 };
@@ -41,10 +43,9 @@ class LatticeBlockSampler : public BlockSampler {
  public:
   using BlockSampler::BlockSampler;
 
-  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
+  int64_t evaluate_candidates(EnergyModel& model, ChainState& state) const override;
 };
 
 // Returns the number of states within Hamming distance r on m sites, Σ_{j ≤ r} C(m, j) (K − 1)^j.
