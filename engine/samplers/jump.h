@@ -13,8 +13,8 @@
 //
 // All of them leave π invariant, except unadjusted dlp, which omits the Metropolis test.
 //
-// A step costs one model call: energy and gradient at y; those at x are in the state. A lattice with
-// a neighbourhood table has a sampler of its own, which makes the same chains.
+// A step costs one model call: energy and gradient at y; those at x are in the state. A lattice
+// with a neighbourhood table has a sampler of its own, which makes the same chains.
 #pragma once
 
 #include "engine/sampler.h"
