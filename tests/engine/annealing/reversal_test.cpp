@@ -123,8 +123,9 @@ TEST(Reversal, OfScansInAnOrder) {
 Tensor log_weights(EnergyModel& target, const Factorised& start, const Sampler& sampler,
                    int64_t temperatures, const Tensor& x, bool back) {
   const auto path = make_path(PathKind::kLinear, target, start, torch::kCPU);
-  const auto reversed = back ? sampler.reversed(std::max<int64_t>(temperatures - 2, 0)) : nullptr;
-  const Sampler& own = reversed ? *reversed : sampler;
+  const auto forward = sampler.for_model(path->model());
+  const auto reversed = back ? forward->reversed(std::max<int64_t>(temperatures - 2, 0)) : nullptr;
+  const Sampler& own = reversed ? *reversed : *forward;
   path->turn_back(back);
   ChainState state = own.init(path->model(), x, torch::arange(x.size(0)) + (back ? x.size(0) : 0));
   StepParams params = own.params(3, torch::kCPU);

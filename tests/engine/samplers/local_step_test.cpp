@@ -10,6 +10,7 @@
 #include "models/lattice/ising.h"
 #include "models/lattice/potts.h"
 #include "tests/engine/samplers/dense_model.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {
@@ -162,6 +163,26 @@ TEST(LocalStep, JumpsAreThoseOfTheDenseKernels) {
     expect_alike(*target.model, "dlp", {.step_size = 0.1, .unadjusted = true}, 2, 50);
   }
   EXPECT_GT(local, 0);
+}
+
+// A sampler of a lattice refuses a model that hides its graph. Made anew for that model, it makes
+// the same chains.
+TEST(LocalStep, BelongsToTheModelThatItWasMadeFor) {
+  const Target target = targets()[1];
+  DenseModel dense(*target.model);
+  for (const std::string name : {"gibbs", "block-gibbs", "pafs", "pas", "lbj"}) {
+    SCOPED_TRACE(name);
+    const auto sampler = make_sampler(name, {}, *target.model);
+    EXPECT_ERROR(start(dense, *sampler, 1), name + " was made for another model");
+    const auto general = sampler->for_model(dense), again = general->for_model(*target.model);
+    EXPECT_EQ(general->name(), name);
+    Chains local = start(*target.model, *again, 1), full = start(dense, *general, 1);
+    for (int64_t t = 0; t < 20; ++t) {
+      again->step(*target.model, local.state, local.params);
+      general->step(dense, full.state, full.params);
+    }
+    EXPECT_TRUE(torch::equal(local.state.x, full.state.x));
+  }
 }
 
 // The thresholds follow the scale.
