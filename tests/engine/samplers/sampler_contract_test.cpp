@@ -7,7 +7,6 @@
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "io/error.h"
-#include "models/lattice/lattice_model.h"
 #include "models/on_base.h"
 #include "tests/models/samples.h"
 
