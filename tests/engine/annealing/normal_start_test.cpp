@@ -167,22 +167,21 @@ TEST(NormalStart, TakesSamplersThatMoveChainsAloneAndExactly) {
   EXPECT_NO_THROW(temper_by("fhl", {.pull = 0}));
 }
 
+// Ensembles that are tempered, at step 0.
 struct Tempered {
+  Tempered(EnergyModel& model, const Factorised& start, const char* name,
+           const SamplerOptions& options, const TemperingOptions& tempering, int64_t ensembles)
+      : path(model, &start, torch::kCPU, TemperedModel::Form::kParts, 2),
+        sampler(model, make_sampler(name, options, path), start, tempering),
+        state(sampler.init(model, torch::zeros({ensembles, model.space().sites}),
+                           torch::arange(ensembles))),
+        params(sampler.params(5, torch::kCPU)) {}
+
+  TemperedModel path;
   ParallelTempering sampler;
   ChainState state;
   StepParams params;
 };
-
-Tempered tempered(EnergyModel& model, const Factorised& start, const char* sampler,
-                  const SamplerOptions& options, const TemperingOptions& tempering,
-                  int64_t ensembles) {
-  const TemperedModel path(model, &start, torch::kCPU, TemperedModel::Form::kParts, 2);
-  Tempered t{{model, make_sampler(sampler, options, path), start, tempering}, {}, {}};
-  t.state = t.sampler.init(model, torch::zeros({ensembles, model.space().sites}),
-                           torch::arange(ensembles));
-  t.params = t.sampler.params(5, torch::kCPU);
-  return t;
-}
 
 // From exact draws on all rungs, scans lead to exact draws on all rungs. With a normal target all
 // rungs are normal, with precision (1 − β)/s² + β P and a mean with the same weights.
@@ -194,7 +193,7 @@ TEST(TemperedNormal, EveryRungKeepsItsLaw) {
       {"mala", {.step_size = 0.6}}, {"hmc", {.step_size = 0.4, .leapfrog = 3, .damping = 0.5}}};
   for (const auto& [name, options] : cases) {
     SCOPED_TRACE(name);
-    Tempered t = tempered(model, start, name, options, {.rungs = kRungs, .scans = 12}, kEnsembles);
+    Tempered t(model, start, name, options, {.rungs = kRungs, .scans = 12}, kEnsembles);
     Tensor x = torch::empty({kEnsembles, kRungs, 2}), law_mean[kRungs], law_covariance[kRungs];
     const Tensor precision = model.named_buffers()["precision"];
     const Tensor mean = model.named_buffers()["mean"];
@@ -236,7 +235,7 @@ TEST(TemperedNormal, CrossesBetweenModes) {
   const Factorised start = start_of(model);
   constexpr int64_t kEnsembles = 40, kScans = 800;
   const TemperingOptions options{.rungs = std::nullopt, .scans = kScans};
-  Tempered t = tempered(model, start, "hmc", {.adapt = true}, options, kEnsembles);
+  Tempered t(model, start, "hmc", {.adapt = true}, options, kEnsembles);
   run(model, t.sampler, t.state, t.params, {.burn_in = 200, .steps = 0}, {});
   Tensor right = torch::zeros({kEnsembles}, torch::kFloat64);
   for (int64_t scan = 0; scan < kScans; ++scan) {
