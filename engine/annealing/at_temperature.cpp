@@ -35,4 +35,9 @@ EnergyModel& at_temperature_one(EnergyModel& model) {
   return tempered ? tempered->original() : model;
 }
 
+double temperature_of(const EnergyModel& model) {
+  const auto* tempered = dynamic_cast<const AtTemperature*>(&model);
+  return tempered ? tempered->temperature() : 1;
+}
+
 }  // namespace isinglass

@@ -22,6 +22,7 @@ class AtTemperature : public TemperedModel {
   bool supports_bfloat16() const override { return original_->supports_bfloat16(); }
 
   EnergyModel& original() { return *original_; }
+  double temperature() const { return temperature_; }
 
  private:
   std::shared_ptr<EnergyModel> original_;
@@ -30,5 +31,7 @@ class AtTemperature : public TemperedModel {
 
 // Returns the model itself, or the target of a model at a fixed temperature.
 EnergyModel& at_temperature_one(EnergyModel& model);
+// Returns the temperature of a model at a fixed temperature; 1 for other models.
+double temperature_of(const EnergyModel& model);
 
 }  // namespace isinglass

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/annealing/at_temperature.h"
 #include "kernels/ops/gibbs.h"
 #include "kernels/ops/scratch.h"
 #include "kernels/ops/tempering.h"
@@ -76,7 +77,8 @@ TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch
       start_(start ? &start->model() : nullptr),
       beta_(torch::full({betas}, start ? 0.0 : 1.0,
                         torch::TensorOptions(torch::kFloat64).device(device))),
-      flat_start_(start && start->uniform()) {
+      flat_start_(start && start->uniform()),
+      target_temperature_(temperature_of(target)) {
   HasBase* built = isinglass::on_base(target_);
   starts_at_base_ = start_ && built && built->base() == start_;
   LatticeModel* lattice = target_.as_lattice();
@@ -259,10 +261,21 @@ void TemperedModel::evaluate_on_base(const torch::Tensor& y, bool gradient, Eval
   combine(start, target, out);
 }
 
+// In parts, Evaluation::target is the cached energy of the target already, unless that is U/T.
+// Parallel tempering keeps the energies of its target without their parts.
 void TemperedModel::flush_energy(const torch::Tensor&, Evaluation& current) {
-  if (!is_lattice_) return;
-  make_like(current.target, current.energy);
-  at::div_out(current.target, current.energy, beta_);
+  const bool in_parts = !is_lattice_ && !current.cache.empty();
+  if (in_parts && target_temperature_ == 1) return;
+  if (!current.target.defined() || (in_parts && current.target.is_same(current.cache[kTarget]))) {
+    current.target = torch::empty_like(current.energy);
+  }
+  if (in_parts) {
+    at::mul_out(current.target, current.cache[kTarget],
+                torch::scalar_tensor(target_temperature_, current.energy.options()));
+  } else {
+    at::div_out(current.target, current.energy, beta_);
+    if (target_temperature_ != 1) current.target.mul_(target_temperature_);
+  }
 }
 
 HasEnergyDifferences* TemperedModel::exact_differences() {
@@ -349,6 +362,10 @@ void TemperedModel::reevaluate(const Sampler& sampler, ChainState& state) {
   } else {
     recombine(state.current);
   }
+}
+
+const torch::Tensor& TemperedModel::target_energy(const Evaluation& current) const {
+  return current.cache[kTarget];
 }
 
 const torch::Tensor& TemperedModel::start_energy(const Evaluation& current) const {

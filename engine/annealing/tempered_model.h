@@ -15,8 +15,9 @@
 //            lattice, and fused lattice steps remain available. A change of β needs an evaluation.
 //            This form has a single β and no U_0.
 //
-// Evaluation::target is U: always in the form of parts, and in the form of a lattice once
-// flush_energy() has been called. Where U_0 or U is infinite, U_β is U_0 at β = 0 and U at β = 1
+// Evaluation::target is U, once flush_energy() has been called. If the target is itself at a
+// temperature T (at_temperature.h), its energy in all of this is U/T, and Evaluation::target is the
+// U of that. Where U_0 or U is infinite, U_β is U_0 at β = 0 and U at β = 1
 // (kernels/tempering/mixture.h).
 #pragma once
 
@@ -95,8 +96,9 @@ class TemperedModel : public EnergyModel,
   // Updates the chains' state, in either form, and what their sampler caches.
   void reevaluate(const Sampler& sampler, ChainState& state);
 
-  // Returns U_0 of an evaluation in parts, float64 [B]. Its U is Evaluation::target.
+  // Return U_0 and the target's energy of an evaluation in parts, float64 [B].
   const torch::Tensor& start_energy(const Evaluation& current) const;
+  const torch::Tensor& target_energy(const Evaluation& current) const;
   // Returns U_0 − U at the states of an evaluation in parts, float64 [B]; this is −dU_β/dβ.
   torch::Tensor slope(const Evaluation& current) const;
 
@@ -138,6 +140,7 @@ class TemperedModel : public EnergyModel,
   torch::Tensor beta_;           // float64
   bool flat_start_;              // true if U_0 is 0 everywhere
   bool starts_at_base_ = false;  // true if U_0 is the target's base
+  double target_temperature_;    // T of a target whose energy is U/T
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
   // The target, if its sweeps and steps take one β per chain.

@@ -42,7 +42,8 @@ Recorder::~Recorder() {
 
 void Recorder::evaluate(const ChainState& state) {
   refresh_.target->evaluate_energy(state.x, fresh_);
-  correction_ = fresh_.energy - state.current.untempered();
+  refresh_.target->flush_energy(state.x, fresh_);
+  correction_ = fresh_.untempered() - state.current.untempered();
   carried_ = carried_ || correction_.any().item<bool>();
 }
 

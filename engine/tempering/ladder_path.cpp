@@ -39,7 +39,7 @@ class LinearLadder : public LadderPath {
   void before_swaps(const ops::RungTensors&, const ops::SwapSums&, const Tensor&,
                     ops::RungChainTensors& at, const ChainState& chains) override {
     at.start = model_.start_energy(chains.current);
-    at.target = chains.current.target;
+    at.target = model_.target_energy(chains.current);
   }
   void after_swaps(ChainState& chains) override { model_.recombine_table(chains.current); }
 

@@ -174,6 +174,19 @@ def test_targets_have_a_temperature(ising):
         assert ((share - p).abs() / (p * (1 - p) / chains).sqrt()).max() < 5
 
 
+@pytest.mark.parametrize("run", [{}, {"anneal": (3, 1)}, {"rungs": 3}], ids=str)
+def test_recorded_energies_are_those_at_temperature_one(ising, run):
+    torch.manual_seed(2)
+    cubic = ig.energy(lambda x: (x @ torch.tensor([1.0, -2.0, 0.5])) ** 3 / 4, sites=3)
+    rbm = ig.models.rbm(W=torch.randn(4, 3), b_v=torch.randn(3), b_h=torch.randn(4))
+    for target in (ising, cubic, rbm):
+        for sampler in ("gibbs", "pafs"):
+            draws = ig.sample(target.at_temperature(2.0), sampler, chains=5, burn_in=40, steps=30,
+                              seed=3, **run)
+            expected = target.energy(draws.samples.flatten(0, 1)).detach().double()
+            assert torch.allclose(draws.energy.flatten(), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_sampler_and_steps_have_defaults(ising):
     run = ig.sample(ising, chains=3)
     assert run.summary["sampler"] == "pafs" and run.summary["steps"] == 1000
