@@ -34,8 +34,8 @@ struct RunFiles {
 const std::array<RunFiles, 5> kRunFiles = {{
     {"sample",
      {"samples.pt", "samples.nc", "learned.pt", "rungs.pt", "best.pt", "draws.tmp", "draws/#.pt",
-      "sample-checkpoint.pt", "summary.json"}},
-    {"evaluate", {"ais.json", "chains.pt", "rungs.pt", "ais-checkpoint.pt"}},
+      "sample-checkpoint.pt", "summary.json", "inpainted.png"}},
+    {"evaluate", {"ais.json", "chains.pt", "rungs.pt", "ais-checkpoint.pt", "conditional.json"}},
     {"train",
      {"metrics.jsonl", "metrics.jsonl.damaged", "log.txt", "data.png", "weights.pt", "ema.pt",
       "best.pt", "checkpoints/#.pt", "checkpoints/#.pt.unreadable", "samples/#.png"}},

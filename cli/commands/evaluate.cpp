@@ -1,6 +1,7 @@
 // isinglass evaluate: estimates log Z by annealed importance sampling or parallel tempering and the
 // log-likelihoods of the data's splits, and gives a verdict on them. It writes ais.json and
-// chains.pt (the final chains).
+// chains.pt (the final chains). With --inpaint it evaluates missing pixels and writes
+// conditional.json (lab/evaluation/conditional_evaluation.h).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "io/json.h"
 #include "io/numbers.h"
 #include "io/pt/pt_file.h"
+#include "lab/evaluation/conditional_evaluation.h"
 #include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/spec/field.h"
 
@@ -64,10 +66,34 @@ void show(EventFile& events, const LikelihoodEvaluation& evaluation,
   }
 }
 
+// Evaluates missing pixels, image by image.
+std::string run_conditional(const Options& options, const Context& context, OutputDirectory& out) {
+  ConditionalEvaluation evaluation(spec_of<EvaluateSpec>(options.said()), context);
+  const fs::path results = out.file("conditional.json");
+  const bool resumes = options.has("resume") || OutputDirectory::begun_before(options);
+  out.fill(options.of_run(values_of(evaluation.spec())), [&] {
+    std::optional<Progress> progress(std::in_place, "evaluate", evaluation.images(),
+                                     quiet(options));
+    const bool finished = evaluation.run(results, out.file("ais-checkpoint.pt"), resumes,
+                                         [&](int64_t done) { progress->update(done); });
+    progress.reset();
+    const std::string standing =
+        fmt::format("{} of {} images; isinglass evaluate --resume {} continues the evaluation",
+                    evaluation.done(), evaluation.images(), out.path().string());
+    out.keep(fmt::format("{} holds {}", results.string(), standing));
+    if (!finished) throw Interrupted("the evaluation was saved after " + standing);
+  });
+  if (!is_rank0()) return "";
+  return options.flag("json")
+             ? text_of(evaluation.json(), 2) + "\n"
+             : evaluation.text() + fmt::format("  written to {}\n", out.path().string());
+}
+
 std::string run_evaluate(const Options& options) {
   const Context context = context_of(options);
   if (options.has("sampler")) find_sampler(options.text("sampler"));
   OutputDirectory out(options);
+  if (options.has("inpaint")) return run_conditional(options, context, out);
   LikelihoodEvaluation evaluation(spec_of<EvaluateSpec>(options.said()), context);
   const fs::path checkpoint = out.file("ais-checkpoint.pt");
   if (options.has("resume") || OutputDirectory::begun_before(options)) {

@@ -1,6 +1,6 @@
 // isinglass sample: draws from a model with a sampler. It writes samples.pt, with `samples` [draws,
-// B, D] and `energy` float32 [draws, B], and summary.json, and with --netcdf also samples.nc
-// (lab/run/inference_data.h). During the run it writes the files from which --resume continues
+// B, D] and `energy` float32 [draws, B], and summary.json, with --netcdf also samples.nc
+// (lab/run/inference_data.h), and with --inpaint also inpainted.png (lab/run/inpainting.h). During the run it writes the files from which --resume continues
 // (lab/run/saved_sampling.h).
 #include <fmt/format.h>
 
@@ -72,6 +72,9 @@ Json write_results(const Sampling& sampling, const Recorder& recorder,
     write_pt(file, PtValue{PtDict{{"samples", PtValue{recorder.samples()}},
                                   {"energy", PtValue{recorder.energy()}}}});
     out.keep(fmt::format("the draws are kept in {}", file.string()));
+  }
+  if (sampling.inpainting() && recorder.made() > 0 && !sampling.spec().no_samples) {
+    write_file(out.file("inpainted.png"), sampling.inpainting()->picture(recorder.samples()));
   }
   const NamedTensors learned = sampling.learned();
   const torch::Tensor solution = sampling.solution();

@@ -112,6 +112,21 @@ const std::vector<std::string>& method_names() {
   return names;
 }
 
+void take_image_size(EvaluateSpec& spec, Dataset* data) {
+  spec.model = as_trained(spec.model);
+  if (data && !spec.model.image) spec.model.image = ImageSize{data->height, data->width};
+  if (data && spec.model.image->height * spec.model.image->width == data->train.size(1)) {
+    set_image_size(*data, spec.model.image->height, spec.model.image->width);
+  }
+  spec.model = resolved(spec.model);
+}
+
+std::shared_ptr<EnergyModel> evaluated_model(const EvaluateSpec& spec, torch::Device device) {
+  return spec.model.instance.empty()
+             ? at_temperature_of(spec.model, model_of(spec.model, device), device)
+             : sampled_model(spec.model, spec.sampler, {}, device);
+}
+
 LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, Given given)
     : spec_(with_reverse(std::move(spec))),
       context_(std::move(context)),
@@ -119,20 +134,13 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
       revisions_{program_revision()} {
   const torch::Device device = context_.device;
   check_method(spec_);
+  require_options(!spec_.inpaint_images, "`inpaint-images` applies to `inpaint` only");
   if (!spec_.sampler.name.empty()) find_sampler(spec_.sampler.name);
   spec_.data = resolved(spec_.data);
-  spec_.model = as_trained(spec_.model);
   data_ = std::move(given.data);
   if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
-  if (data_ && !spec_.model.image) spec_.model.image = ImageSize{data_->height, data_->width};
-  if (data_ && spec_.model.image->height * spec_.model.image->width == data_->train.size(1)) {
-    set_image_size(*data_, spec_.model.image->height, spec_.model.image->width);
-  }
-  spec_.model = resolved(spec_.model);
-  model_ = given.model ? given.model
-           : spec_.model.instance.empty()
-               ? at_temperature_of(spec_.model, model_of(spec_.model, device), device)
-               : sampled_model(spec_.model, spec_.sampler, {}, device);
+  take_image_size(spec_, data_ ? &*data_ : nullptr);
+  model_ = given.model ? given.model : evaluated_model(spec_, device);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   set_gradient_precision(spec_.model, *model_, device);
   resolve_path(spec_, *model_);

@@ -28,6 +28,11 @@ struct EvaluationHooks {
   std::function<void()> on_saved = {};  // It is called after the checkpoint is written.
 };
 
+// Completes the description of the model from the run directory of its weights and from the data
+// (null: none), and gives the data the size of the model's images.
+void take_image_size(EvaluateSpec& spec, Dataset* data);
+std::shared_ptr<EnergyModel> evaluated_model(const EvaluateSpec& spec, torch::Device device);
+
 class LikelihoodEvaluation {
  public:
   // Makes the model, the sampler, the data and the first round. A given model or given data replace

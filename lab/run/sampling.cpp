@@ -7,16 +7,19 @@
 #include <cmath>
 
 #include "engine/annealing/at_temperature.h"
+#include "engine/observers/completed_states.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt/pt_file.h"
+#include "io/sha256.h"
 #include "kernels/random/philox.h"
 #include "lab/run/memory.h"
 #include "lab/run/summary.h"
 #include "lab/spec/field.h"
 #include "models/combined/wrong_gradient.h"
+#include "models/identity.h"
 #include "models/lattice/quadratic.h"
 #include "models/states.h"
 
@@ -105,28 +108,79 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   const torch::Device device = context_.device;
   spec_.data = resolved(spec_.data);
   spec_.model = resolved(spec_.model);
-  model_ = given.model ? given.model : make_model();
+  whole_ = model_ = given.model ? given.model : make_model();
   spec_.steps = plan_.steps;
   if (spec_.sampler.name.empty()) spec_.sampler.name = default_sampler(*model_);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
-  cooling_ = cooling_of(spec_, *model_, plan_, device);
   set_gradient_precision(spec_.model, *model_, device);
-  plan_.hook = cooling_.get();
   seek_solutions();
   const bool warm = !spec_.warm_start.empty();
   if (warm) read_warm_start();
   torch::Tensor x;
   if (given.states.defined() || !fresh(spec_.init)) x = saved_states(given.states);
+  fix_sites(given.fixed);
   if (!spec_.chains) spec_.chains = kDefaultChains;
+  cooling_ = cooling_of(spec_, *model_, plan_, device);
+  plan_.hook = cooling_.get();
   make_sampler();
-  const auto group = static_cast<int64_t>(sampler_number(spec_.sampler, "group").value_or(1));
-  own_ = ranks().shard(*spec_.chains, group);
+  own_ = own_chains_of(*spec_.chains);
   check_memory(spec_, own_.count, *model_, plan_, device);
-  x = x.defined() ? own_.of(x) : fresh_states();
-  state_ = sampler_->init(target(), x.to(device), chain_ids());
+  x = (x.defined() ? own_.of(x) : fresh_states()).to(device);
+  if (fixed_) x = fixed_->restrict(x);
+  state_ = sampler_->init(target(), x, chain_ids());
   params_ = sampler_->params(static_cast<uint64_t>(spec_.seed), device);
   if (warm) restore_learned(spec_, *sampler_, state_);
-  statistic_ = make_statistic(spec_.statistic, model_->space(), device);
+  statistic_ = make_statistic(spec_.statistic, whole_->space(), device);
+}
+
+// Returns the values of fixed sites, undefined if there are none, and says where they come from.
+torch::Tensor Sampling::values_of_fixed(const torch::Tensor& given, std::string& source) {
+  require_options(spec_.inpaint.empty() || (spec_.fixed.empty() && !given.defined()),
+                  "`inpaint` and `fixed` exclude each other");
+  require_options(!spec_.inpaint_images || !spec_.inpaint.empty(),
+                  "`inpaint-images` applies to `inpaint` only");
+  if (!spec_.inpaint.empty()) {
+    require_options(images_ || !spec_.data.name.empty(), "`inpaint` needs `dataset`");
+    spec_.inpaint = absolute_mask(spec_.inpaint);
+    spec_.inpaint_images = spec_.inpaint_images.value_or(kDefaultImages);
+    const Dataset data = images_ ? *images_ : images_of(spec_.data);
+    note_data(data);
+    inpainting_ =
+        inpainting_of(data, whole_->space(), spec_.inpaint, *spec_.inpaint_images, spec_.seed);
+    source = data.name;
+    return inpainting_->fixed_values();
+  }
+  source = given.defined() ? "the values of fixed sites" : spec_.fixed.string();
+  if (given.defined() || spec_.fixed.empty()) return given;
+  spec_.fixed = std::filesystem::absolute(spec_.fixed);
+  return read_tensor(source);
+}
+
+// Replaces the model by that of the free sites.
+void Sampling::fix_sites(const torch::Tensor& given) {
+  std::string source;
+  const torch::Tensor values = values_of_fixed(given, source);
+  if (!values.defined()) return;
+  const FixedSites all(whole_->space(), values, source, context_.device);
+  if (all.fixes_nothing()) return;
+  if (!spec_.chains) {
+    // The smallest multiple of the rows that is no less than the default.
+    spec_.chains = (kDefaultChains + all.rows() - 1) / all.rows() * all.rows();
+  }
+  require_options(
+      *spec_.chains % all.rows() == 0,
+      "`chains` is {}, but {} holds the values of {} rows; a multiple of that is needed",
+      *spec_.chains, source, all.rows());
+  fixed_sha256_ = sha256({{"values", all.values()}, {"free_sites", all.sites()}});
+  const Shard own = own_chains_of(*spec_.chains);
+  fixed_ = all.of_chains(*spec_.chains, own.first, own.count);
+  model_ = conditional_of(model_, *fixed_, context_.device);
+}
+
+// Returns this rank's share of the chains. Those of a group stay together.
+Shard Sampling::own_chains_of(int64_t chains) const {
+  const SamplerSpec sampler = resolved(spec_.sampler, *model_, !spec_.warm_start.empty());
+  return ranks().shard(chains, static_cast<int64_t>(sampler_number(sampler, "group").value_or(1)));
 }
 
 torch::Tensor Sampling::chain_ids() const {
@@ -167,7 +221,7 @@ void Sampling::note_data(const Dataset& data) {
 }
 
 void Sampling::seek_solutions() {
-  auto* problem = dynamic_cast<GraphProblem*>(&at_temperature_one(*model_));
+  auto* problem = dynamic_cast<GraphProblem*>(&at_temperature_one(*whole_));
   require_options(!spec_.optimum || problem,
                   "`optimum` is given, but model {} is not an optimisation problem; maxcut, "
                   "maxclique, mis or qubo is needed",
@@ -202,7 +256,7 @@ void Sampling::read_warm_start() {
 torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   const std::string source = given.defined() ? "the initial states" : spec_.init;
   const torch::Tensor x =
-      as_states(model_->space(), given.defined() ? given : read_tensor(source), source);
+      as_states(whole_->space(), given.defined() ? given : read_tensor(source), source);
   require_options(!spec_.chains || *spec_.chains == x.size(0),
                   "`chains` is {}, but {} hold{} {} states", spec_.chains.value_or(0), source,
                   given.defined() ? "" : "s", x.size(0));
@@ -213,7 +267,7 @@ torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
 
 // Returns this rank's fresh start states: random, from the data, or from the instance.
 torch::Tensor Sampling::fresh_states() {
-  const StateSpace space = model_->space();
+  const StateSpace space = whole_->space();
   if (spec_.init == "data") {
     const torch::Tensor x = data_states(space);
     check_states(space, x, data_->name);
@@ -221,7 +275,7 @@ torch::Tensor Sampling::fresh_states() {
   }
   const torch::Tensor x =
       random_states(space, chain_ids(), static_cast<uint64_t>(spec_.seed), context_.device);
-  return spec_.init == "instance" ? instance_states(at_temperature_one(*model_), x) : x;
+  return spec_.init == "instance" ? instance_states(at_temperature_one(*whole_), x) : x;
 }
 
 // Returns one training image per chain, drawn with the seed, as discrete states or as grey levels
@@ -242,7 +296,7 @@ torch::Tensor Sampling::data_states(const StateSpace& space) {
 }
 
 Recorder::Shape Sampling::draws() const {
-  return {plan_.steps / plan_.thin, *spec_.chains, state_.sites(), state_.x.scalar_type()};
+  return {plan_.steps / plan_.thin, *spec_.chains, whole_->space().sites, state_.x.scalar_type()};
 }
 
 Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const {
@@ -250,13 +304,13 @@ Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const
   if (model_->conditionals() || model_->as_lattice()) {
     // Steps of such models may use energy differences, whose rounding errors accumulate.
     const int64_t steps = std::max(kLeastRenewal, kRenewalASite * state_.sites());
-    refresh = {model_.get(), std::max<int64_t>(1, steps / plan_.thin)};
+    refresh = {whole_.get(), std::max<int64_t>(1, steps / plan_.thin)};
   }
   return Recorder(draws(), statistic_, keep_samples, std::move(file), ranks(), refresh);
 }
 
 void Sampling::watch_mixing() {
-  mixing_ = std::make_unique<MixingWatch>(model_->space(), plan_, *spec_.chains, context_.device,
+  mixing_ = std::make_unique<MixingWatch>(whole_->space(), plan_, *spec_.chains, context_.device,
                                           ranks());
 }
 
@@ -266,6 +320,8 @@ const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observ
   observers.insert(observers.begin(), &recorder);
   if (mixing_) observers.push_back(mixing_.get());
   if (best_) observers.push_back(best_.get());
+  std::optional<CompletedStates> completed;
+  if (fixed_) observers = {&completed.emplace(*fixed_, std::move(observers))};
   result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, context_);
   if (tempering_) tempering_report_ = tempering_->report(state_, params_, ranks());
   return result_;
@@ -274,6 +330,12 @@ const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observ
 Json Sampling::summary(const Recorder& recorder) const {
   Json summary = summary_json(spec_, *model_, *sampler_, state_, params_, plan_, result_, recorder,
                               mixing_.get());
+  if (fixed_) {
+    summary["sites"] = whole_->space().sites;
+    summary["free_sites"] = model_->space().sites;
+    summary["parameters_sha256"] = parameters_sha256(*whole_);
+    summary["fixed_sha256"] = fixed_sha256_;
+  }
   if (data_) {
     summary["dataset"] = data_->name;
     summary["data_sha256"] = data_->sha256;
@@ -288,11 +350,11 @@ Json Sampling::summary(const Recorder& recorder) const {
   if (best_ && best_->problem().reading()) {
     summary["graph"] = graph_json(*best_->problem().reading());
   }
-  const auto* quadratic = dynamic_cast<const QuadraticModel*>(model_.get());
+  const auto* quadratic = dynamic_cast<const QuadraticModel*>(whole_.get());
   if (quadratic && quadratic->quadratic_reading()) {
     summary["quadratic"] = quadratic_json(*quadratic->quadratic_reading());
   }
-  const auto* network = dynamic_cast<const BayesNetModel*>(model_.get());
+  const auto* network = dynamic_cast<const BayesNetModel*>(whole_.get());
   if (network && network->reading()) summary["network"] = network_json(*network->reading());
   return summary;
 }

@@ -13,6 +13,7 @@
 #include "engine/run/run.h"
 #include "io/torch.h"
 #include "lab/run/assemble.h"
+#include "lab/run/inpainting.h"
 #include "lab/run/tempering.h"
 #include "lab/spec/spec.h"
 
@@ -28,14 +29,15 @@ struct DataIdentity {
 
 class Sampling {
  public:
-  // Makes the model, the sampler and this rank's share of the chains. A given model or given data
-  // replace those of the spec, and given states (of all chains) replace its `init`. Throws Error
-  // for what does not fit together or does not fit into memory.
+  // Makes the model, the sampler and this rank's share of the chains. A given model, given data and
+  // given values of fixed sites replace those of the spec, and given states (of all chains) replace
+  // its `init`. Throws Error for what does not fit together or does not fit into memory.
   Sampling(SampleSpec spec, Context context, Given given = {});
 
   // Returns the spec with all defaults filled in and files resolved.
   const SampleSpec& spec() const { return spec_; }
-  EnergyModel& model() const { return *model_; }
+  // Returns the model of whole states, whether or not some of their sites are fixed.
+  EnergyModel& model() const { return *whole_; }
   Recorder::Shape draws() const;
   // Returns a recorder of the run's draws and its `statistic`. It also keeps whole states if
   // keep_samples, in `file` if that is not empty.
@@ -72,6 +74,8 @@ class Sampling {
   std::string warning() const {
     return result_.adaptation ? result_.adaptation->warning : std::string();
   }
+  // Returns the images whose missing pixels are sampled, if any.
+  const std::optional<Inpainting>& inpainting() const { return inpainting_; }
   NamedTensors learned() const {
     return sampler_->warmup() ? sampler_->warmup()->learned(state_) : NamedTensors{};
   }
@@ -85,6 +89,9 @@ class Sampling {
  private:
   EnergyModel& target() const { return cooling_ ? cooling_->model() : *model_; }
   std::shared_ptr<EnergyModel> make_model();
+  torch::Tensor values_of_fixed(const torch::Tensor& given, std::string& source);
+  void fix_sites(const torch::Tensor& given);
+  Shard own_chains_of(int64_t chains) const;
   void seek_solutions();
   void read_warm_start();
   void make_sampler();
@@ -102,7 +109,10 @@ class Sampling {
   Shard own_;                      // Holds this rank's share of the chains.
   std::optional<Dataset> images_;  // Replaces the spec's data if given.
   std::optional<DataIdentity> data_;
-  std::shared_ptr<EnergyModel> model_;
+  std::shared_ptr<EnergyModel> whole_, model_;  // They differ if some sites are fixed.
+  std::optional<FixedSites> fixed_;             // Holds those of this rank's chains.
+  std::string fixed_sha256_;
+  std::optional<Inpainting> inpainting_;
   std::unique_ptr<Cooling> cooling_;
   std::unique_ptr<BestSolution> best_;
   std::unique_ptr<MixingWatch> mixing_;

@@ -47,6 +47,24 @@ Option start_scale_option() {
           .above_minimum = true};
 }
 
+Option inpaint_option(const std::string& what) {
+  return {.name = "inpaint",
+          .unit = "MASK",
+          .help = what +
+                  ": upper, lower, left or right (the half that is missing), random (half of the "
+                  "pixels), or a file (.png, .pt, .npy) in which missing pixels are not 0",
+          .names = mask_names()};
+}
+
+Option inpaint_images_option(const std::string& what) {
+  return {
+      .name = "inpaint-images",
+      .unit = "N",
+      .help = fmt::format("with `inpaint`: number of images{} (default: {})", what, kDefaultImages),
+      .minimum = 1,
+      .maximum = kLargestStep};
+}
+
 Fields<SampleSpec> sample_table() {
   Fields<SampleSpec> all;
   append_model(all, {instance_field(), temperature_field(), gradient_model_field(),
@@ -83,6 +101,17 @@ Fields<SampleSpec> sample_table() {
               .help = "where chains start: random, data (training images of `dataset`), instance "
                       "(where the target's paper starts chains) or a .pt file of states [B, D]",
               .names = {"random", "data", "instance"}}),
+       field(&SampleSpec::fixed,
+             {.name = "fixed",
+              .unit = "FILE",
+              .help = "keeps some sites at given values and samples the others given them: a file "
+                      "(.pt, .npy) of values [D], or [N, D] with a row for each chain or for as "
+                      "many consecutive ones; -1 or NaN marks a site that is sampled"}),
+       field(&SampleSpec::inpaint,
+             inpaint_option("samples the missing pixels of test images of `dataset` given the "
+                            "others")),
+       field(&SampleSpec::inpaint_images,
+             inpaint_images_option(", each of which takes an equal share of the chains")),
        field(&SampleSpec::anneal,
              {.name = "anneal",
               .unit = "T0,T1",
@@ -154,6 +183,10 @@ Fields<EvaluateSpec> evaluate_table() {
               .help = "ais: annealed importance sampling; tempering: Bennett's acceptance ratio "
                       "between adjacent rungs of parallel tempering",
               .choices = method_names()}),
+       field(&EvaluateSpec::inpaint,
+             inpaint_option("estimates how likely the missing pixels of test images of `dataset` "
+                            "are given the others, image by image")),
+       field(&EvaluateSpec::inpaint_images, inpaint_images_option("")),
        field(
            &EvaluateSpec::rungs,
            {.name = "rungs",

@@ -24,6 +24,8 @@ namespace isinglass {
 
 // Sampling takes this many chains and steps by default.
 inline constexpr int64_t kDefaultChains = 100, kDefaultSteps = 1000;
+// Inpainting takes this many images by default.
+inline constexpr int64_t kDefaultImages = 10;
 // Steps are numbered by 32 bits.
 inline constexpr double kLargestStep = 4294967295.0;
 
@@ -89,11 +91,14 @@ struct SampleSpec {
   int64_t burn_in = 0;
   std::optional<int64_t> steps = {};  // A grid requires it; otherwise kDefaultSteps applies.
   int64_t thin = 1;
-  std::string init = "random";              // Takes random, data, instance or a file of states.
-  std::optional<Temperatures> anneal = {};  // Cools the chains during burn-in.
-  std::string rungs = {};                   // Gives tempering a number of rungs, or auto.
-  std::optional<int64_t> exploration = {};  // Counts the local steps per scan of tempering.
-  std::optional<double> lowest_beta = {};   // Sets the lowest β of the tempering ladder.
+  std::string init = "random";                 // Takes random, data, instance or a file of states.
+  std::filesystem::path fixed = {};            // Names a file of the sites that keep their values.
+  std::string inpaint = {};                    // Takes upper, lower, left, right, random or a file.
+  std::optional<int64_t> inpaint_images = {};  // Counts the images that are inpainted.
+  std::optional<Temperatures> anneal = {};     // Cools the chains during burn-in.
+  std::string rungs = {};                      // Gives tempering a number of rungs, or auto.
+  std::optional<int64_t> exploration = {};     // Counts the local steps per scan of tempering.
+  std::optional<double> lowest_beta = {};      // Sets the lowest β of the tempering ladder.
   // This is the scale of the reference at β = 0, for tempering of continuous states.
   std::optional<double> start_scale = {};
   std::optional<double> optimum = {};       // Gives the known optimum of a graph problem.
@@ -128,6 +133,9 @@ struct TrainSpec {
 // Returns the methods that estimate log Z: ais, tempering.
 const std::vector<std::string>& method_names();
 
+// Returns upper, lower, left, right, random: the pixels that inpainting can leave out by name.
+const std::vector<std::string>& mask_names();
+
 // Returns linear, sigmoid, adaptive, in the order of Schedule (engine/annealing/schedule.h).
 const std::vector<std::string>& schedule_names();
 
@@ -141,6 +149,8 @@ struct EvaluateSpec {
   int64_t chains = AisOptions().chains;
   int64_t temperatures = AisOptions().temperatures;  // Counts the scans of tempering as well.
   std::string method = "ais";                        // Takes ais or tempering.
+  std::string inpaint = {};                          // Evaluates missing pixels; as in SampleSpec.
+  std::optional<int64_t> inpaint_images = {};        // Counts the images that are evaluated.
   std::string rungs = {};                            // Gives tempering a number of rungs, or auto.
   std::optional<int64_t> exploration = {};  // Counts the local steps per scan of tempering.
   // Sets the scale of the reference at β = 0, for continuous states.

@@ -10,6 +10,7 @@
 #include "engine/observers/step_recorder.h"
 #include "engine/run/initial_states.h"
 #include "io/error.h"
+#include "lab/evaluation/conditional_evaluation.h"
 #include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/run/sampling.h"
 #include "lab/run/summary.h"
@@ -88,14 +89,18 @@ class ProgressCallback : public Observer {
 };
 
 py::tuple sample(const GivenTarget& of, const py::dict& options,
-                 const std::optional<GivenStates>& states, const py::object& data, bool moves,
-                 const py::object& callback, const py::object& stop) {
+                 const std::optional<GivenStates>& states, const std::optional<GivenStates>& fixed,
+                 const py::object& data, bool moves, const py::object& callback,
+                 const py::object& stop) {
   const TargetPointer& target = of.pointer;
   std::optional<torch::Tensor> init;
   if (states) init = states->tensor;
   const auto spec = spec_of<SampleSpec>(options, "sample");
-  Given given{.model = target->current(), .data = dataset_of(data, spec.data)};
+  // Images that are inpainted are taken as they come, without splits.
+  const bool whole = !spec.inpaint.empty();
+  Given given{.model = target->current(), .data = dataset_of(data, spec.data, {.whole = whole})};
   if (init) given.states = *init;
+  if (fixed) given.fixed = fixed->tensor;
   Interrupts interrupts(stop);
   const std::string inexact = inexactness_of(*target, init);
   py::dict run;
@@ -157,7 +162,21 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
   Interrupts interrupts(stop);
   const std::string inexact = inexactness_of(*target, std::nullopt);
   py::dict result;
-  {
+  if (!spec.inpaint.empty()) {
+    std::optional<TorchStateGuard> guard(std::in_place);
+    const std::filesystem::path file(checkpoint);
+    ConditionalEvaluation evaluation(spec, context_of(target->device(), interrupts),
+                                     std::move(given));
+    const bool finished =
+        evaluation.run(file.parent_path() / "conditional.json", file, /*resume=*/true);
+    guard.reset();
+    result["finished"] = finished;
+    result["steps_done"] = evaluation.done();
+    result["steps_total"] = evaluation.images();
+    nlohmann::ordered_json json = evaluation.json();
+    if (!inexact.empty()) json["inexact"] = inexact;
+    if (finished) result["json"] = object_of(json);
+  } else {
     std::optional<TorchStateGuard> guard(std::in_place);
     LikelihoodEvaluation evaluation(spec, context_of(target->device(), interrupts),
                                     std::move(given));

@@ -20,7 +20,7 @@ from ._tables import (
 )
 
 _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "temperature",
-             "class_", "image", "instance", "gradient_model", "sampler", "dataset", "init",
+             "class_", "image", "instance", "gradient_model", "sampler", "dataset", "init", "fixed",
              "netcdf")
 
 
@@ -172,15 +172,16 @@ def directory_for_all(out):
                                "of them can access")
 
 
-def sample(target, sampler=None, *, init=None, data=None, moves=False, callback=None, stop=None,
-           **options):
+def sample(target, sampler=None, *, init=None, data=None, fixed=None, moves=False, callback=None,
+           stop=None, **options):
     refuse_unknown(sample, options)
     callback, stop = callback_function(callback), stop_function(stop)
     named = isinstance(data, (str, os.PathLike))
-    if data is not None and (not isinstance(init, str) or init != "data"):
+    begins_at_data = isinstance(init, str) and init == "data"
+    if data is not None and not begins_at_data and options.get("inpaint") is None:
         given = "not given" if init is None else "another"
-        raise _isinglass.Error('data= applies to chains that start with init="data", and '
-                               f'init= is {given}')
+        raise _isinglass.Error('data= applies to inpaint= and to chains that start with '
+                               f'init="data"; init= is {given}')
     if data is None:
         refuse_unused(options, {"levels": "applies to images, and data= is not given"})
     if not named:
@@ -195,7 +196,11 @@ def sample(target, sampler=None, *, init=None, data=None, moves=False, callback=
         values["init"] = init
     if named:
         values["dataset"] = data
-    made, error = _isinglass.sample(target, values, states, data, moves, callback, stop)
+    if isinstance(fixed, (str, os.PathLike)):
+        values["fixed"], fixed = os.fspath(fixed), None
+    elif isinstance(fixed, torch.Tensor):
+        fixed = fixed.detach()
+    made, error = _isinglass.sample(target, values, states, fixed, data, moves, callback, stop)
     if made is None:  # only rank 0 has the results
         return interrupt(error, "run", None) if error is not None else None
     run = Run(made, interrupted=made["stopped"] or error is not None)
@@ -219,6 +224,8 @@ sample.__signature__ = inspect.Signature(
      inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
                                   "os.PathLike | None"),
+     inspect.Parameter("fixed", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="torch.Tensor | str | os.PathLike | None"),
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="Callable[[dict[str, float]], bool | None] | None"),
@@ -234,7 +241,10 @@ Args:
         by default pafs, or gibbs for a target without a gradient, hmc for continuous states, and
         lb for permutations.
     init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
-    data: for init="data": images, as train() takes them, or the name of a data set.
+    data: for init="data" and inpaint=: images, as train() takes them, or the name of a data set.
+    fixed: samples some sites given the others: values [sites], or [N, sites] with a row for each
+        chain or for as many consecutive ones, or a file of them; -1 or NaN marks a site that is
+        sampled, and the other sites keep their values.
     moves: True to keep acceptance and hops (the number of sites that changed) of every draw.
     callback: a function that is called after the first step, then at most ten times a second, and
         after the last step, with a dictionary: step (steps made, burn-in included), total, draws,

@@ -40,9 +40,9 @@ def test_what_the_signature_has_not_is_refused(name):
 
 
 IDLE = {
-    'data= applies to chains that start with init="data", and init= is not given':
+    'data= applies to inpaint= and to chains that start with init="data"; init= is not given':
         lambda t: ig.sample(t, "gwg", steps=3, data=bars(20)),
-    'data= applies to chains that start with init="data", and init= is another':
+    'data= applies to inpaint= and to chains that start with init="data"; init= is another':
         lambda t: ig.sample(t, "gwg", steps=3, init="random", data=bars(20)),
     "levels= applies to images, and data= is not given": lambda t:
         ig.sample(t, "gwg", steps=3, levels=4),

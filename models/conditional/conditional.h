@@ -1,0 +1,77 @@
+// A model given the values of some of its sites (fixed_sites.h): states are the free sites x_A,
+//
+//   π(x_A | x_B) ∝ exp(−U(x_A, x_B))
+//
+// so that no sampler ever proposes a change of a fixed site, and a step costs what the free sites
+// cost. Energies are those of the whole state, with the constants that the fixed sites contribute.
+//
+// conditional_model() returns one of three forms:
+//   a lattice   of the free sites, if all chains share the fixed values: a bond to a fixed site is
+//               an energy of its free end. Samplers of lattices remain available.
+//   an RBM      of the free visible units, if all chains share the fixed values: the fixed units
+//               are part of the hidden biases.
+//   otherwise   the model itself, which is evaluated at the whole state; of its gradient and
+//               differences the free sites' are taken.
+#pragma once
+
+#include <memory>
+
+#include "models/conditional/fixed_sites.h"
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+// The last form.
+class ConditionalModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
+ public:
+  ConditionalModel(std::shared_ptr<EnergyModel> joint, FixedSites fixed);
+
+  std::string kind_name() const override { return joint_->kind_name(); }
+  std::string title() const override;
+  StateSpace space() const override { return fixed_.space(); }
+  bool differentiable() const override { return joint_->differentiable(); }
+  torch::Tensor base_mean() const override;
+  FlopCounts flops() const override { return joint_->flops(); }
+  bool capturable() const override { return joint_->capturable(); }
+  bool reads_parameters_in_place() const override { return joint_->reads_parameters_in_place(); }
+  void set_gradient_precision(GradientPrecision precision) override {
+    joint_->set_gradient_precision(precision);
+  }
+  bool supports_bfloat16() const override { return joint_->supports_bfloat16(); }
+
+  torch::Tensor energy(const torch::Tensor& x) override;
+  void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
+  void evaluate(const torch::Tensor& x, Evaluation& out) override;
+  void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x, const torch::Tensor& y,
+                      bool gradient, Evaluation& out) override;
+
+  HasConditionals* conditionals() override;
+  void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                               torch::Tensor& out) override;
+  void update_after_move(const torch::Tensor& x, Evaluation& current) override;
+
+  // Where the joint model has no exact differences and chains differ in what is fixed, neighbours
+  // are evaluated one site and value after the other, so that each row belongs to its chain.
+  HasEnergyDifferences* exact_differences() override;
+  void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
+  int64_t difference_calls() const override;
+
+ private:
+  Evaluation joint_part(const Evaluation& known) const;
+  torch::Tensor all_sites(ops::Scratch& scratch, const torch::Tensor& x, bool table);
+  void take(const Evaluation& joint, Evaluation& out);
+  void evaluate_neighbours(const torch::Tensor& x, Evaluation& out);
+
+  std::shared_ptr<EnergyModel> joint_;
+  FixedSites fixed_;
+  ops::Scratch at_x_, at_y_;             // whole states, [B, D]
+  ops::Scratch gradient_, differences_;  // of all sites, float32 [B, D] or [B, D, K]
+  ops::Scratch before_;                  // float64 [B]
+  torch::Tensor site_;                   // the sites of the latest conditional differences
+};
+
+// Returns the model of the free sites. It is the joint model itself if nothing is fixed.
+std::shared_ptr<EnergyModel> conditional_model(std::shared_ptr<EnergyModel> joint,
+                                               const FixedSites& fixed);
+
+}  // namespace isinglass
