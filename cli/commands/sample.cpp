@@ -1,7 +1,7 @@
 // isinglass sample: draws from a model with a sampler. It writes samples.pt, with `samples` [draws,
 // B, D] and `energy` float32 [draws, B], and summary.json, with --netcdf also samples.nc
-// (lab/run/inference_data.h), and with --inpaint also inpainted.png (lab/run/inpainting.h). During the run it writes the files from which --resume continues
-// (lab/run/saved_sampling.h).
+// (lab/run/inference_data.h), and with --inpaint also inpainted.png (lab/run/inpainting.h). During
+// the run it writes the files from which --resume continues (lab/run/saved_sampling.h).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -130,6 +130,24 @@ double rank_rhat(const torch::Tensor& series, double rounding) {
   return std::isnan(folded) ? bulk : std::max(bulk, folded);
 }
 
+double ess_of_groups(double (*ess)(const torch::Tensor&, double), const torch::Tensor& series,
+                     int64_t group, double rounding) {
+  double sum = NAN;
+  for (const torch::Tensor& chains : series.split(group, 1)) {
+    const double own = ess(chains, rounding);
+    if (!std::isnan(own)) sum = std::isnan(sum) ? own : sum + own;
+  }
+  return sum;
+}
+
+double rhat_of_groups(const torch::Tensor& series, int64_t group, double rounding) {
+  double largest = NAN;
+  for (const torch::Tensor& chains : series.split(group, 1)) {
+    largest = std::fmax(largest, rank_rhat(chains, rounding));
+  }
+  return largest;
+}
+
 double agreement_rhat(const torch::Tensor& series, double rounding) {
   const torch::Tensor x = merged(series, rounding);
   const bool enough = x.size(0) >= kLeastDraws && x.size(1) >= 2;

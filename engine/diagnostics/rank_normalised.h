@@ -34,6 +34,14 @@ double tail_ess(const torch::Tensor& series, double rounding = kCarriedRounding)
 // its own.
 double rank_rhat(const torch::Tensor& series, double rounding = kCarriedRounding);
 
+// The same for chains of which each `group` of consecutive ones has a target of its own: the sum of
+// the groups' ESS, by one of the two functions above, and the largest R̂ of a group. Groups in
+// which it is undefined are left out; NaN if it is undefined in all of them.
+double ess_of_groups(double (*ess)(const torch::Tensor&, double), const torch::Tensor& series,
+                     int64_t group, double rounding = kCarriedRounding);
+double rhat_of_groups(const torch::Tensor& series, int64_t group,
+                      double rounding = kCarriedRounding);
+
 // R̂ as a test of agreement, for energies of chains that approach equilibrium. In contrast to
 // rank_rhat(), it returns 1 if all of at least four draws of at least two chains have the same
 // value, which happens where all states of relevant probability have one energy.

@@ -20,7 +20,8 @@ torch::Tensor moved_chains(const ChainState& state) {
 }  // namespace
 
 MixingWatch::MixingWatch(const StateSpace& space, const RunPlan& plan, int64_t chains,
-                         torch::Device device, const Ranks& ranks) {
+                         torch::Device device, const Ranks& ranks, int64_t group)
+    : group_(group > 0 ? group : chains) {
   const int64_t draws = plan.steps / plan.thin;
   every_ = std::max<int64_t>(1, (draws + kLooks - 1) / kLooks);
   const auto place = torch::device(ranks.is_rank0() ? torch::kCPU : torch::kMeta);
@@ -69,7 +70,7 @@ std::vector<std::pair<std::string, double>> MixingWatch::rhats() const {
   std::vector<std::pair<std::string, double>> all;
   for (size_t i = 0; i + 1 < watched_.size(); ++i) {
     const torch::Tensor seen = watched_[i].values.all().narrow(0, 0, seen_);
-    all.emplace_back(watched_[i].name, seen_ > 0 ? rank_rhat(seen) : NAN);
+    all.emplace_back(watched_[i].name, seen_ > 0 ? rhat_of_groups(seen, group_) : NAN);
   }
   return all;
 }

@@ -20,9 +20,10 @@ namespace isinglass {
 
 class MixingWatch : public Observer {
  public:
-  // chains: the number of chains of all ranks.
+  // chains: the number of chains of all ranks. group: the number of consecutive chains that share a
+  // target; 0: all of them.
   MixingWatch(const StateSpace& space, const RunPlan& plan, int64_t chains, torch::Device device,
-              const Ranks& ranks = Ranks::single_process());
+              const Ranks& ranks = Ranks::single_process(), int64_t group = 0);
 
   void on_draw(int64_t draw, const ChainState& state) override;
   bool every_step(bool) const override { return false; }
@@ -34,7 +35,7 @@ class MixingWatch : public Observer {
   PtDict saved() const;
   void restore(const PtDict& saved);
 
-  // Returns R̂ by the name of the statistic; on rank 0 only.
+  // Returns R̂ by the name of the statistic, the largest of the groups; on rank 0 only.
   std::vector<std::pair<std::string, double>> rhats() const;
   // Returns the fraction of chains that the step just before a recorded draw moved, averaged over
   // those draws; NaN without a draw.
@@ -47,7 +48,7 @@ class MixingWatch : public Observer {
     GatheredDraws values;
   };
 
-  int64_t every_, seen_ = 0;
+  int64_t group_, every_, seen_ = 0;
   std::vector<Watched> watched_;  // the last entry records which chains moved
 };
 

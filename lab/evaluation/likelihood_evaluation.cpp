@@ -134,7 +134,6 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
       revisions_{program_revision()} {
   const torch::Device device = context_.device;
   check_method(spec_);
-  require_options(!spec_.inpaint_images, "`inpaint-images` applies to `inpaint` only");
   if (!spec_.sampler.name.empty()) find_sampler(spec_.sampler.name);
   spec_.data = resolved(spec_.data);
   data_ = std::move(given.data);

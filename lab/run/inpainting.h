@@ -28,8 +28,8 @@ struct Inpainting {
   // image.
   torch::Tensor fixed_values() const;
   // Returns a PNG file with a row for each image: the image, the same with grey in place of what is
-  // missing, the last draws of up to six chains, and the mean of all draws. samples: [draws, chains,
-  // D].
+  // missing, the last draws of up to six chains, and the mean of all draws. samples: [draws,
+  // chains, D].
   std::string picture(const torch::Tensor& samples) const;
 };
 

@@ -120,6 +120,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   if (given.states.defined() || !fresh(spec_.init)) x = saved_states(given.states);
   fix_sites(given.fixed);
   if (!spec_.chains) spec_.chains = kDefaultChains;
+  if (alike_ == 0) alike_ = *spec_.chains;
   cooling_ = cooling_of(spec_, *model_, plan_, device);
   plan_.hook = cooling_.get();
   make_sampler();
@@ -137,8 +138,6 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
 torch::Tensor Sampling::values_of_fixed(const torch::Tensor& given, std::string& source) {
   require_options(spec_.inpaint.empty() || (spec_.fixed.empty() && !given.defined()),
                   "`inpaint` and `fixed` exclude each other");
-  require_options(!spec_.inpaint_images || !spec_.inpaint.empty(),
-                  "`inpaint-images` applies to `inpaint` only");
   if (!spec_.inpaint.empty()) {
     require_options(images_ || !spec_.data.name.empty(), "`inpaint` needs `dataset`");
     spec_.inpaint = absolute_mask(spec_.inpaint);
@@ -171,6 +170,7 @@ void Sampling::fix_sites(const torch::Tensor& given) {
       *spec_.chains % all.rows() == 0,
       "`chains` is {}, but {} holds the values of {} rows; a multiple of that is needed",
       *spec_.chains, source, all.rows());
+  alike_ = *spec_.chains / all.rows();
   fixed_sha256_ = sha256({{"values", all.values()}, {"free_sites", all.sites()}});
   const Shard own = own_chains_of(*spec_.chains);
   fixed_ = all.of_chains(*spec_.chains, own.first, own.count);
@@ -311,7 +311,7 @@ Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const
 
 void Sampling::watch_mixing() {
   mixing_ = std::make_unique<MixingWatch>(whole_->space(), plan_, *spec_.chains, context_.device,
-                                          ranks());
+                                          ranks(), alike_);
 }
 
 const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers,
@@ -329,7 +329,7 @@ const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observ
 
 Json Sampling::summary(const Recorder& recorder) const {
   Json summary = summary_json(spec_, *model_, *sampler_, state_, params_, plan_, result_, recorder,
-                              mixing_.get());
+                              alike_, mixing_.get());
   if (fixed_) {
     summary["sites"] = whole_->space().sites;
     summary["free_sites"] = model_->space().sites;

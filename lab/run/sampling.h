@@ -112,6 +112,7 @@ class Sampling {
   std::shared_ptr<EnergyModel> whole_, model_;  // They differ if some sites are fixed.
   std::optional<FixedSites> fixed_;             // Holds those of this rank's chains.
   std::string fixed_sha256_;
+  int64_t alike_ = 0;  // Counts the consecutive chains that share a target.
   std::optional<Inpainting> inpainting_;
   std::unique_ptr<Cooling> cooling_;
   std::unique_ptr<BestSolution> best_;

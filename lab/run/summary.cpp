@@ -29,7 +29,8 @@ double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const Chai
   return rounding_of(model.energy(state.x).scalar_type());
 }
 
-Json ess_json(const Recorder& recorder, double rounding, const RunResult& result, int64_t chains) {
+Json ess_json(const Recorder& recorder, double rounding, const RunResult& result, int64_t chains,
+              int64_t group) {
   const torch::Tensor per_chain = recorder.made() > 0
                                       ? tfp_ess(recorder.statistic())
                                       : torch::full({chains}, std::nan(""), torch::kFloat64);
@@ -38,8 +39,8 @@ Json ess_json(const Recorder& recorder, double rounding, const RunResult& result
           {"std", ess.std},
           {"undefined", ess.undefined},
           {"stuck", ess.stuck},
-          {"bulk", bulk_ess(recorder.statistic(), rounding)},
-          {"tail", tail_ess(recorder.statistic(), rounding)},
+          {"bulk", ess_of_groups(bulk_ess, recorder.statistic(), group, rounding)},
+          {"tail", ess_of_groups(tail_ess, recorder.statistic(), group, rounding)},
           {"per_step", ess.mean / static_cast<double>(result.steps)},
           {"per_evaluation", ess.mean / static_cast<double>(result.energy_evaluations)},
           {"per_second", ess.mean / result.seconds},
@@ -93,10 +94,12 @@ double json_number(double value) {
 
 Json summary_json(const SampleSpec& spec, EnergyModel& model, const Sampler& sampler,
                   const ChainState& state, const StepParams& params, const RunPlan& plan,
-                  const RunResult& result, const Recorder& recorder, const MixingWatch* mixing) {
+                  const RunResult& result, const Recorder& recorder, int64_t group,
+                  const MixingWatch* mixing) {
   const bool stepped = result.steps > 0;
   const double rounding = statistic_rounding(spec, model, state);
-  const Json rhats = rhats_json(spec, rank_rhat(recorder.statistic(), rounding), mixing);
+  const Json rhats =
+      rhats_json(spec, rhat_of_groups(recorder.statistic(), group, rounding), mixing);
   const int64_t chains = *spec.chains;
   Json summary = {{"model", spec.model.name}, {"sampler", spec.sampler.name}};
   summary["exact"] = sampler.exact();
@@ -122,7 +125,7 @@ Json summary_json(const SampleSpec& spec, EnergyModel& model, const Sampler& sam
            {"seconds", result.seconds},
            {"steps_per_second", if_stepped(static_cast<double>(result.steps) / result.seconds)},
            {"statistic", spec.statistic},
-           {"ess", ess_json(recorder, rounding, result, chains)},
+           {"ess", ess_json(recorder, rounding, result, chains, group)},
            {"rhat", rhats[worst_of(rhats)]},
            {"device", params.rng.device().str()},
            {"threads", at::get_num_threads()},

@@ -27,12 +27,13 @@ double json_number(double value);
 void add_functions(const EnergyModel& model, torch::Device device, nlohmann::ordered_json& summary);
 
 // Returns the summary for a resolved spec, with the state and `params` after the run. Undefined
-// values are NaN, which becomes null. `mixing` is null if mixing was not watched.
+// values are NaN, which becomes null. Each `group` of consecutive chains shares a target. `mixing`
+// is null if mixing was not watched.
 nlohmann::ordered_json summary_json(const SampleSpec& spec, EnergyModel& model,
                                     const Sampler& sampler, const ChainState& state,
                                     const StepParams& params, const RunPlan& plan,
                                     const RunResult& result, const Recorder& recorder,
-                                    const MixingWatch* mixing);
+                                    int64_t group, const MixingWatch* mixing);
 
 // Returns warnings, which name options (io/error.h), about the chains of a summary: some did not
 // move, or they disagree. Returns none after annealing, in which chains are meant to come to rest

@@ -64,7 +64,8 @@ const std::vector<Idle>& table() {
     return model == "resnet" || (model == "residual" && text_in(values, "network") != "mlp");
   };
   const auto reads_data = [](const OptionValues& values) {
-    return text_in(values, "init") == "data" || values.contains("instance");
+    return text_in(values, "init") == "data" || values.contains("instance") ||
+           values.contains("inpaint");
   };
   static const std::vector<Idle> all = {
       {"train", "fresh-iters", counts("fresh"),
@@ -77,12 +78,14 @@ const std::vector<Idle>& table() {
       {"data", "mirror", fetches, "is where `action` fetch looks first"},
       {"data", "patience", fetches, "is a time limit of `action` fetch"},
       {"sample", "dataset", reads_data,
-       "applies to `init` data, or to an `instance` that is made of images"},
+       "applies to `init` data, to `inpaint`, or to an `instance` that is made of images"},
+      {"sample", "inpaint-images", has("inpaint"), "counts the images of `inpaint`"},
       {"sample", "levels", has("dataset"),
        "applies to the images of `dataset`, which is not given"},
       {"sample", "data-dir", has("dataset"), "is the folder of `dataset`, which is not given"},
       {"evaluate", "levels", has("dataset"),
        "applies to the images of `dataset`, which is not given"},
+      {"evaluate", "inpaint-images", has("inpaint"), "counts the images of `inpaint`"},
       {"evaluate", "data-dir", has("dataset"), "is the folder of `dataset`, which is not given"},
   };
   return all;

@@ -121,3 +121,12 @@ def test_missing_halves_are_filled_in():
     assert (run.samples[..., :3] == known).all()
     with pytest.raises(ig.Error, match="needs `?dataset"):
         ig.sample(target, "gwg", inpaint="lower", steps=2)
+
+
+def test_chains_are_compared_with_those_of_the_same_values():
+    """The energies of the two rows lie far apart, which is no disagreement of chains."""
+    target = ig.models.bernoulli(theta=torch.tensor([9.0, 0.3, -0.2, 0.1]))
+    rows = torch.tensor([[0, -1, -1, -1], [1, -1, -1, -1]])
+    run = ig.sample(target, "gibbs", fixed=rows, chains=20, steps=400, seed=1)
+    assert run.energy[:, 10:].mean() - run.energy[:, :10].mean() > 8
+    assert run.summary["rhat"] < 1.05 and run.summary["ess"]["bulk"] > 500

@@ -74,7 +74,7 @@ ALLOWED = {
     ("tempering/parallel_tempering.cpp",
      "const int64_t chains = c > 0 ? state.chain_ids.max().item<int64_t>() + 1 : 0;"):
         "of an error's sentence",
-    ("samplers/exact_path.cpp",
+    ("samplers/lattice_path.cpp",
      "return {.evaluations = (n == 1 ? longest : longest.sum()).item<int64_t>()};"):
         "how many calls rank 0 makes",
     ("samplers/learned_balancing.cpp",
