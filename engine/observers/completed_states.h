@@ -1,19 +1,19 @@
-// Shows whole states to the observers of a run on a conditional model, whose chains hold the free
-// sites alone (models/conditional/fixed_sites.h).
+// Shows whole states and their energies to the observers of a run on a restricted model
+// (models/conditional/restriction.h).
 #pragma once
 
 #include <utility>
 #include <vector>
 
 #include "engine/run/observer.h"
-#include "models/conditional/fixed_sites.h"
+#include "models/conditional/restriction.h"
 
 namespace isinglass {
 
 class CompletedStates : public Observer {
  public:
-  CompletedStates(FixedSites fixed, std::vector<Observer*> observers)
-      : fixed_(std::move(fixed)), observers_(std::move(observers)) {}
+  CompletedStates(Restriction restriction, std::vector<Observer*> observers)
+      : restriction_(std::move(restriction)), observers_(std::move(observers)) {}
 
   void on_step(int64_t step, bool burn_in, const ChainState& state) override {
     const ChainState whole = completed(state);
@@ -40,19 +40,19 @@ class CompletedStates : public Observer {
   }
 
  private:
-  // Returns a state that shares all but x, and the energies of spare entries, with the chains'.
+  // Returns a state that shares all but x and, where they differ, the energies with the chains'.
   ChainState completed(const ChainState& state) const {
     ChainState whole = state;
-    whole.x = fixed_.complete(state.x);
-    if (!fixed_.spare().defined()) return whole;
-    const torch::Tensor spare = fixed_.spare_energy(state.chains());
+    whole.x = restriction_.complete(state.x);
+    const torch::Tensor extra = restriction_.extra_energy(state.x);
+    if (!extra.defined()) return whole;
     Evaluation& at = whole.current;
-    at.energy = at.energy - spare;
-    if (at.target.defined()) at.target = at.target - spare;
+    at.energy = at.energy - extra;
+    if (at.target.defined()) at.target = at.target - extra;
     return whole;
   }
 
-  FixedSites fixed_;
+  Restriction restriction_;
   std::vector<Observer*> observers_;
 };
 

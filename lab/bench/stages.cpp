@@ -237,7 +237,7 @@ class StageMaker {
           moving_chains(s_, *clocked_, clocked_sampler_ ? *clocked_sampler_ : s_.sampler, s_.chains,
                         /*cuda_graph=*/false);
     }
-    const auto seconds = [chains = clocked_chains_, clocked = clocked_,
+    const auto seconds = [chains = clocked_chains_, clocked = clocked_, own = clocked_sampler_,
                           proposal = name == "proposal"](int64_t calls) {
       double sum = 0;
       for (int64_t i = 0; i < calls; ++i) {
@@ -325,7 +325,8 @@ class StageMaker {
   }
 
   const BenchSubject& s_;
-  std::unique_ptr<Sampler> clocked_sampler_;  // null if the sampler suits the clocked model
+  // Null if the sampler suits the clocked model. Stages outlive this object, and keep it.
+  std::shared_ptr<const Sampler> clocked_sampler_;
   std::shared_ptr<MovingChains> chains_, clocked_chains_;
   std::shared_ptr<ClockedModel> clocked_;
 };

@@ -54,11 +54,11 @@ ConditionalEvaluation::ConditionalEvaluation(EvaluateSpec spec, Context context,
   spec_.data = resolved(spec_.data);
   if (!data_) data_ = images_of(spec_.data);
   spec_.inpaint = absolute_mask(spec_.inpaint);
-  spec_.inpaint_images = spec_.inpaint_images.value_or(kDefaultImages);
   take_image_size(spec_, &*data_);
   model_ = given.model ? given.model : evaluated_model(spec_, context_.device);
   inpainting_ =
-      inpainting_of(*data_, model_->space(), spec_.inpaint, *spec_.inpaint_images, spec_.seed);
+      inpainting_of(*data_, model_->space(), spec_.inpaint, spec_.inpaint_images, spec_.seed);
+  spec_.inpaint_images = inpainting_->images.size(0);
   if (given.mean.defined()) {
     mean_ = given.mean.cpu().masked_select(inpainting_->missing);
   } else if (model_->space().kind == StateKind::kBinary && !model_->base_mean().defined()) {
@@ -80,9 +80,10 @@ std::unique_ptr<LikelihoodEvaluation> ConditionalEvaluation::evaluation_of(int64
   spec.inpaint.clear();
   spec.inpaint_images.reset();
   spec.seed = spec_.seed + image;
-  const FixedSites fixed(model_->space(), inpainting_->fixed_values()[image], data_->name,
-                         context_.device);
-  std::shared_ptr<EnergyModel> model = conditional_of(model_, fixed, context_.device);
+  const Restriction given(model_->space(),
+                          {.fixed = inpainting_->fixed_values()[image], .fixed_name = data_->name},
+                          context_.device);
+  std::shared_ptr<EnergyModel> model = restricted(model_, given, context_.device);
   if (const auto* shifted = dynamic_cast<const ShiftedModel*>(model.get())) {
     model = shifted->unshifted();
   }

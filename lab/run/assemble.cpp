@@ -11,7 +11,6 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "models/combined/gradient_override.h"
-#include "models/conditional/conditional.h"
 #include "models/instances/instances.h"
 
 namespace isinglass {
@@ -247,13 +246,13 @@ bool multiplies_bfloat16(torch::Device device) {
 
 }  // namespace
 
-std::shared_ptr<EnergyModel> conditional_of(std::shared_ptr<EnergyModel> model,
-                                            const FixedSites& fixed, torch::Device device) {
+std::shared_ptr<EnergyModel> restricted(std::shared_ptr<EnergyModel> model,
+                                        const Restriction& restriction, torch::Device device) {
   EnergyModel& whole = at_temperature_one(*model);
-  if (&whole == model.get()) return conditional_model(std::move(model), fixed);
+  if (&whole == model.get()) return restriction.restrict_model(std::move(model));
   const auto original = std::dynamic_pointer_cast<EnergyModel>(whole.shared_from_this());
-  return std::make_shared<AtTemperature>(conditional_model(original, fixed), temperature_of(*model),
-                                         device);
+  return std::make_shared<AtTemperature>(restriction.restrict_model(original),
+                                         temperature_of(*model), device);
 }
 
 void set_gradient_precision(const ModelSpec& spec, EnergyModel& model, torch::Device device) {

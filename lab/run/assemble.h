@@ -10,7 +10,7 @@
 #include "engine/sampler.h"
 #include "io/torch.h"
 #include "lab/spec/spec.h"
-#include "models/conditional/fixed_sites.h"
+#include "models/conditional/restriction.h"
 #include "models/energy_model.h"
 #include "train/data/dataset.h"
 
@@ -31,7 +31,8 @@ struct Given {
   torch::Tensor labels = {};  // Holds the classes of the training images, int64 [N].
   torch::Tensor states = {};  // Holds the states where chains begin, [B, D].
   torch::Tensor mean = {};    // Holds the means of the Bernoulli sites where annealing begins, [D].
-  torch::Tensor fixed = {};   // Holds the values of fixed sites (models/conditional/fixed_sites.h).
+  // These restrict the states (models/conditional/restriction.h).
+  torch::Tensor fixed = {}, allowed = {}, reference = {};
 };
 
 // Returns the device for "auto" (a GPU if there is one), "cpu", "cuda" or "cuda:N". If several
@@ -86,10 +87,9 @@ std::shared_ptr<EnergyModel> at_temperature_of(const ModelSpec& spec,
                                                std::shared_ptr<EnergyModel> model,
                                                torch::Device device);
 
-// Returns the model of the free sites (models/conditional/conditional.h), at the temperature of the
-// model.
-std::shared_ptr<EnergyModel> conditional_of(std::shared_ptr<EnergyModel> model,
-                                            const FixedSites& fixed, torch::Device device);
+// Returns the restricted model, at the temperature of the model.
+std::shared_ptr<EnergyModel> restricted(std::shared_ptr<EnergyModel> model,
+                                        const Restriction& restriction, torch::Device device);
 
 // Sets the precision of gradients for a model on this device.
 void set_gradient_precision(const ModelSpec& spec, EnergyModel& model, torch::Device device);

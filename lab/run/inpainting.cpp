@@ -68,12 +68,13 @@ torch::Tensor missing_pixels(const std::string& mask, const ImageSize& image, in
 }
 
 Inpainting inpainting_of(const Dataset& data, const StateSpace& space, const std::string& mask,
-                         int64_t count, int64_t seed) {
+                         const std::optional<int64_t>& count, int64_t seed) {
   const bool test = data.test.size(0) > 0;
   const torch::Tensor& all = test ? data.test : data.train;
-  require_options(count <= all.size(0), "`inpaint-images` is {}, but {} has {} {} images", count,
-                  data.name, all.size(0), test ? "test" : "training");
-  const torch::Tensor first = all.narrow(0, 0, count);
+  require_options(!count || *count <= all.size(0),
+                  "`inpaint-images` is {}, but {} has {} {} images", count.value_or(0), data.name,
+                  all.size(0), test ? "test" : "training");
+  const torch::Tensor first = all.slice(0, 0, count.value_or(kDefaultImages));
   const torch::Tensor images = space.discrete() ? binarise_once(first, data.values, test ? 2 : 0)
                                : first.is_floating_point()
                                    ? first

@@ -1,6 +1,7 @@
 // Inpainting: images of which some pixels are missing, and are sampled given the others.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "io/torch.h"
@@ -33,9 +34,10 @@ struct Inpainting {
   std::string picture(const torch::Tensor& samples) const;
 };
 
-// Returns the inpainting of the first `count` test images (training images if there are none).
+// Returns the inpainting of the first `count` test images (training images if there are none), by
+// default kDefaultImages or as many as there are.
 // Throws Error, which names the options `inpaint` and `inpaint-images`, for what does not fit.
 Inpainting inpainting_of(const Dataset& data, const StateSpace& space, const std::string& mask,
-                         int64_t count, int64_t seed);
+                         const std::optional<int64_t>& count, int64_t seed);
 
 }  // namespace isinglass

@@ -118,7 +118,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   if (warm) read_warm_start();
   torch::Tensor x;
   if (given.states.defined() || !fresh(spec_.init)) x = saved_states(given.states);
-  fix_sites(given.fixed);
+  restrict_states(given);
   if (!spec_.chains) spec_.chains = kDefaultChains;
   if (alike_ == 0) alike_ = *spec_.chains;
   cooling_ = cooling_of(spec_, *model_, plan_, device);
@@ -126,9 +126,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   make_sampler();
   own_ = own_chains_of(*spec_.chains);
   check_memory(spec_, own_.count, *model_, plan_, device);
-  x = (x.defined() ? own_.of(x) : fresh_states()).to(device);
-  if (fixed_) x = fixed_->restrict(x);
-  state_ = sampler_->init(target(), x, chain_ids());
+  state_ = sampler_->init(target(), start_states(x), chain_ids());
   params_ = sampler_->params(static_cast<uint64_t>(spec_.seed), device);
   if (warm) restore_learned(spec_, *sampler_, state_);
   statistic_ = make_statistic(spec_.statistic, whole_->space(), device);
@@ -141,40 +139,48 @@ torch::Tensor Sampling::values_of_fixed(const torch::Tensor& given, std::string&
   if (!spec_.inpaint.empty()) {
     require_options(images_ || !spec_.data.name.empty(), "`inpaint` needs `dataset`");
     spec_.inpaint = absolute_mask(spec_.inpaint);
-    spec_.inpaint_images = spec_.inpaint_images.value_or(kDefaultImages);
     const Dataset data = images_ ? *images_ : images_of(spec_.data);
     note_data(data);
     inpainting_ =
-        inpainting_of(data, whole_->space(), spec_.inpaint, *spec_.inpaint_images, spec_.seed);
+        inpainting_of(data, whole_->space(), spec_.inpaint, spec_.inpaint_images, spec_.seed);
+    spec_.inpaint_images = inpainting_->images.size(0);
     source = data.name;
     return inpainting_->fixed_values();
   }
-  source = given.defined() ? "the values of fixed sites" : spec_.fixed.string();
   if (given.defined() || spec_.fixed.empty()) return given;
   spec_.fixed = std::filesystem::absolute(spec_.fixed);
+  source = spec_.fixed.string();
   return read_tensor(source);
 }
 
-// Replaces the model by that of the free sites.
-void Sampling::fix_sites(const torch::Tensor& given) {
-  std::string source;
-  const torch::Tensor values = values_of_fixed(given, source);
-  if (!values.defined()) return;
-  const FixedSites all(whole_->space(), values, source, context_.device);
-  if (all.fixes_nothing()) return;
+// Replaces the model by that of the restricted states.
+void Sampling::restrict_states(const Given& given) {
+  RestrictionOptions options;
+  options.fixed = values_of_fixed(given.fixed, options.fixed_name);
+  const auto read = [](const torch::Tensor& own, std::filesystem::path& file, std::string& name) {
+    if (own.defined() || file.empty()) return own;
+    file = std::filesystem::absolute(file);
+    name = file.string();
+    return read_tensor(file);
+  };
+  options.allowed = read(given.allowed, spec_.allowed, options.allowed_name);
+  options.reference = read(given.reference, spec_.reference, options.reference_name);
+  options.within = spec_.within;
+  if (!options.given() && !options.within) return;
+  const Restriction all(whole_->space(), options, context_.device);
   if (!spec_.chains) {
     // The smallest multiple of the rows that is no less than the default.
     spec_.chains = (kDefaultChains + all.rows() - 1) / all.rows() * all.rows();
   }
   require_options(
       *spec_.chains % all.rows() == 0,
-      "`chains` is {}, but {} holds the values of {} rows; a multiple of that is needed",
-      *spec_.chains, source, all.rows());
+      "`chains` is {}, but {} holds {} rows; a multiple of that is needed", *spec_.chains,
+      options.fixed.defined() ? options.fixed_name : options.reference_name, all.rows());
   alike_ = *spec_.chains / all.rows();
-  fixed_sha256_ = sha256({{"values", all.values()}, {"free_sites", all.sites()}});
+  restriction_sha256_ = all.sha256();
   const Shard own = own_chains_of(*spec_.chains);
-  fixed_ = all.of_chains(*spec_.chains, own.first, own.count);
-  model_ = conditional_of(model_, *fixed_, context_.device);
+  restriction_ = all.of_chains(*spec_.chains, own.first, own.count);
+  model_ = restricted(model_, *restriction_, context_.device);
 }
 
 // Returns this rank's share of the chains. Those of a group stay together.
@@ -265,6 +271,19 @@ torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   return x;
 }
 
+// Returns where this rank's chains start, on the device: at the given whole states of all chains, or
+// at fresh ones. Restricted chains start at random states of their own, or at the reference.
+torch::Tensor Sampling::start_states(const torch::Tensor& given) {
+  const torch::Device device = context_.device;
+  if (restriction_ && !given.defined() && spec_.init == "random") {
+    const torch::Tensor reference = restriction_->reference(own_.count);
+    if (reference.defined()) return restriction_->restrict(reference, "the reference states");
+    return random_states(model_->space(), chain_ids(), static_cast<uint64_t>(spec_.seed), device);
+  }
+  const torch::Tensor x = (given.defined() ? own_.of(given) : fresh_states()).to(device);
+  return restriction_ ? restriction_->restrict(x, "the initial states") : x;
+}
+
 // Returns this rank's fresh start states: random, from the data, or from the instance.
 torch::Tensor Sampling::fresh_states() {
   const StateSpace space = whole_->space();
@@ -321,7 +340,7 @@ const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observ
   if (mixing_) observers.push_back(mixing_.get());
   if (best_) observers.push_back(best_.get());
   std::optional<CompletedStates> completed;
-  if (fixed_) observers = {&completed.emplace(*fixed_, std::move(observers))};
+  if (restriction_) observers = {&completed.emplace(*restriction_, std::move(observers))};
   result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, context_);
   if (tempering_) tempering_report_ = tempering_->report(state_, params_, ranks());
   return result_;
@@ -330,11 +349,11 @@ const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observ
 Json Sampling::summary(const Recorder& recorder) const {
   Json summary = summary_json(spec_, *model_, *sampler_, state_, params_, plan_, result_, recorder,
                               alike_, mixing_.get());
-  if (fixed_) {
+  if (restriction_) {
     summary["sites"] = whole_->space().sites;
     summary["free_sites"] = model_->space().sites;
     summary["parameters_sha256"] = parameters_sha256(*whole_);
-    summary["fixed_sha256"] = fixed_sha256_;
+    summary["restriction_sha256"] = restriction_sha256_;
   }
   if (data_) {
     summary["dataset"] = data_->name;

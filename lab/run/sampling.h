@@ -30,13 +30,13 @@ struct DataIdentity {
 class Sampling {
  public:
   // Makes the model, the sampler and this rank's share of the chains. A given model, given data and
-  // given values of fixed sites replace those of the spec, and given states (of all chains) replace
-  // its `init`. Throws Error for what does not fit together or does not fit into memory.
+  // given restrictions replace those of the spec, and given states (of all chains) replace its
+  // `init`. Throws Error for what does not fit together or does not fit into memory.
   Sampling(SampleSpec spec, Context context, Given given = {});
 
   // Returns the spec with all defaults filled in and files resolved.
   const SampleSpec& spec() const { return spec_; }
-  // Returns the model of whole states, whether or not some of their sites are fixed.
+  // Returns the model of whole states, whether or not they are restricted.
   EnergyModel& model() const { return *whole_; }
   Recorder::Shape draws() const;
   // Returns a recorder of the run's draws and its `statistic`. It also keeps whole states if
@@ -90,12 +90,13 @@ class Sampling {
   EnergyModel& target() const { return cooling_ ? cooling_->model() : *model_; }
   std::shared_ptr<EnergyModel> make_model();
   torch::Tensor values_of_fixed(const torch::Tensor& given, std::string& source);
-  void fix_sites(const torch::Tensor& given);
+  void restrict_states(const Given& given);
   Shard own_chains_of(int64_t chains) const;
   void seek_solutions();
   void read_warm_start();
   void make_sampler();
   torch::Tensor saved_states(const torch::Tensor& given);
+  torch::Tensor start_states(const torch::Tensor& given);
   torch::Tensor fresh_states();
   torch::Tensor data_states(const StateSpace& space);
   torch::Tensor chain_ids() const;
@@ -109,9 +110,9 @@ class Sampling {
   Shard own_;                      // Holds this rank's share of the chains.
   std::optional<Dataset> images_;  // Replaces the spec's data if given.
   std::optional<DataIdentity> data_;
-  std::shared_ptr<EnergyModel> whole_, model_;  // They differ if some sites are fixed.
-  std::optional<FixedSites> fixed_;             // Holds those of this rank's chains.
-  std::string fixed_sha256_;
+  std::shared_ptr<EnergyModel> whole_, model_;  // They differ if the states are restricted.
+  std::optional<Restriction> restriction_;      // Holds that of this rank's chains.
+  std::string restriction_sha256_;
   int64_t alike_ = 0;  // Counts the consecutive chains that share a target.
   std::optional<Inpainting> inpainting_;
   std::unique_ptr<Cooling> cooling_;

@@ -40,7 +40,7 @@ PtDict Sampling::identity() const {
                      {"statistic", {spec_.statistic}},
                      {"tempered", {tempering_ != nullptr}}};
   if (spec_.anneal) put(identity, "anneal", text_of(*spec_.anneal));
-  if (fixed_) put(identity, "fixed", fixed_sha256_);
+  if (restriction_) put(identity, "restriction", restriction_sha256_);
   return identity;
 }
 

@@ -57,12 +57,13 @@ Option inpaint_option(const std::string& what) {
 }
 
 Option inpaint_images_option(const std::string& what) {
-  return {
-      .name = "inpaint-images",
-      .unit = "N",
-      .help = fmt::format("with `inpaint`: number of images{} (default: {})", what, kDefaultImages),
-      .minimum = 1,
-      .maximum = kLargestStep};
+  return {.name = "inpaint-images",
+          .unit = "N",
+          .help = fmt::format(
+              "with `inpaint`: number of images{} (default: {}, or as many as there are)", what,
+              kDefaultImages),
+          .minimum = 1,
+          .maximum = kLargestStep};
 }
 
 Fields<SampleSpec> sample_table() {
@@ -107,6 +108,23 @@ Fields<SampleSpec> sample_table() {
               .help = "keeps some sites at given values and samples the others given them: a file "
                       "(.pt, .npy) of values [D], or [N, D] with a row for each chain or for as "
                       "many consecutive ones; -1 or NaN marks a site that is sampled"}),
+       field(
+           &SampleSpec::allowed,
+           {.name = "allowed",
+            .unit = "FILE",
+            .help = "limits the values of sites: a file (.pt, .npy) of a table [D, K] that is not "
+                    "0 where a site may take a value"}),
+       field(&SampleSpec::within,
+             {.name = "within",
+              .unit = "N",
+              .help = "limits the states to those that differ from `reference` at N sites at most",
+              .minimum = 1}),
+       field(
+           &SampleSpec::reference,
+           {.name = "reference",
+            .unit = "FILE",
+            .help = "with `within`: a file (.pt, .npy) of a state [D], or of states [N, D] with a "
+                    "row for each chain or for as many consecutive ones; chains start there"}),
        field(&SampleSpec::inpaint,
              inpaint_option("samples the missing pixels of test images of `dataset` given the "
                             "others")),

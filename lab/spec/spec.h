@@ -91,8 +91,12 @@ struct SampleSpec {
   int64_t burn_in = 0;
   std::optional<int64_t> steps = {};  // A grid requires it; otherwise kDefaultSteps applies.
   int64_t thin = 1;
-  std::string init = "random";                 // Takes random, data, instance or a file of states.
-  std::filesystem::path fixed = {};            // Names a file of the sites that keep their values.
+  std::string init = "random";         // Takes random, data, instance or a file of states.
+  std::filesystem::path fixed = {};    // Names a file of the sites that keep their values.
+  std::filesystem::path allowed = {};  // Names a file of the values that sites may take.
+  // Names a file of states from which at most `within` sites differ.
+  std::filesystem::path reference = {};
+  std::optional<int64_t> within = {};
   std::string inpaint = {};                    // Takes upper, lower, left, right, random or a file.
   std::optional<int64_t> inpaint_images = {};  // Counts the images that are inpainted.
   std::optional<Temperatures> anneal = {};     // Cools the chains during burn-in.

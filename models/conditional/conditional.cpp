@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/combined/shifted.h"
+#include "models/conditional/differences_in_turn.h"
 #include "models/lattice/lattice_model.h"
 #include "models/network/rbm.h"
 
@@ -111,37 +112,11 @@ int64_t ConditionalModel::difference_calls() const {
 
 void ConditionalModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   HasEnergyDifferences* exact = joint_->exact_differences();
-  if (!exact) return evaluate_neighbours(x, out);
+  if (!exact) return differences_in_turn(*this, x, out);
   Evaluation joint = joint_part(out);
   joint.differences = all_sites(differences_, x, space().kind != StateKind::kBinary);
   exact->evaluate_differences(fixed_.complete(x, at_x_), joint);
   take(joint, out);
-}
-
-void ConditionalModel::evaluate_neighbours(const torch::Tensor& x, Evaluation& out) {
-  const torch::NoGradGuard no_grad;
-  evaluate_energy(x, out);
-  const StateSpace space = this->space();
-  const bool binary = space.kind == StateKind::kBinary;
-  std::vector<int64_t> shape = {x.size(0), space.sites};
-  if (!binary) shape.push_back(space.categories);
-  store(out.differences, torch::zeros(shape, x.options().dtype(torch::kFloat32)));
-  torch::Tensor y = x.clone();
-  for (int64_t i = 0; i < space.sites; ++i) {
-    for (int64_t move = 1; move < space.categories; ++move) {
-      const torch::Tensor value = (x.select(1, i).to(torch::kInt64) + move) % space.categories;
-      y.select(1, i).copy_(value);
-      Evaluation at;
-      evaluate_energy(y, at);
-      const torch::Tensor change = (out.energy - at.energy).to(torch::kFloat32);
-      if (binary) {
-        out.differences.select(1, i).copy_(change);
-      } else {
-        out.differences.select(1, i).scatter_(1, value.unsqueeze(1), change.unsqueeze(1));
-      }
-    }
-    y.select(1, i).copy_(x.select(1, i));
-  }
 }
 
 namespace {

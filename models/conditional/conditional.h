@@ -51,7 +51,7 @@ class ConditionalModel : public EnergyModel, public HasConditionals, public HasE
   void update_after_move(const torch::Tensor& x, Evaluation& current) override;
 
   // Where the joint model has no exact differences and chains differ in what is fixed, neighbours
-  // are evaluated one site and value after the other, so that each row belongs to its chain.
+  // are evaluated by differences_in_turn().
   HasEnergyDifferences* exact_differences() override;
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
   int64_t difference_calls() const override;
@@ -60,7 +60,6 @@ class ConditionalModel : public EnergyModel, public HasConditionals, public HasE
   Evaluation joint_part(const Evaluation& known) const;
   torch::Tensor all_sites(ops::Scratch& scratch, const torch::Tensor& x, bool table);
   void take(const Evaluation& joint, Evaluation& out);
-  void evaluate_neighbours(const torch::Tensor& x, Evaluation& out);
 
   std::shared_ptr<EnergyModel> joint_;
   FixedSites fixed_;

@@ -81,6 +81,12 @@ StateSpace FixedSites::space() const {
   return free;
 }
 
+torch::Tensor FixedSites::free() const {
+  const torch::Tensor none = torch::zeros(values_.sizes(), sites_.options().dtype(torch::kBool));
+  return spare_.defined() ? none.scatter(1, sites_, spare_.logical_not())
+                          : none.scatter(1, sites_, true);
+}
+
 torch::Tensor FixedSites::for_chains(const torch::Tensor& rows, int64_t chains) const {
   TORCH_CHECK(chains % rows.size(0) == 0, "the fixed sites of ", rows.size(0),
               " chains cannot be those of ", chains);

@@ -28,6 +28,7 @@ class FixedSites {
   int64_t rows() const { return values_.size(0); }         // N, or 1 for all chains
   const torch::Tensor& values() const { return values_; }  // [N, D], 0 at free sites
   const torch::Tensor& sites() const { return sites_; }    // int64 [N, A]: the sites of x_A
+  torch::Tensor free() const;                              // bool [N, D]: true at the sites of x_A
   bool fixes_nothing() const { return !spare_.defined() && space() == whole_; }
   // Returns true if all chains have the same free sites. Where they do not, spare() says which
   // entries of x_A are spare, bool [N, A].

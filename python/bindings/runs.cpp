@@ -90,8 +90,9 @@ class ProgressCallback : public Observer {
 
 py::tuple sample(const GivenTarget& of, const py::dict& options,
                  const std::optional<GivenStates>& states, const std::optional<GivenStates>& fixed,
-                 const py::object& data, bool moves, const py::object& callback,
-                 const py::object& stop) {
+                 const std::optional<GivenStates>& allowed,
+                 const std::optional<GivenStates>& reference, const py::object& data, bool moves,
+                 const py::object& callback, const py::object& stop) {
   const TargetPointer& target = of.pointer;
   std::optional<torch::Tensor> init;
   if (states) init = states->tensor;
@@ -101,6 +102,8 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
   Given given{.model = target->current(), .data = dataset_of(data, spec.data, {.whole = whole})};
   if (init) given.states = *init;
   if (fixed) given.fixed = fixed->tensor;
+  if (allowed) given.allowed = allowed->tensor;
+  if (reference) given.reference = reference->tensor;
   Interrupts interrupts(stop);
   const std::string inexact = inexactness_of(*target, init);
   py::dict run;

@@ -21,7 +21,7 @@ from ._tables import (
 
 _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "temperature",
              "class_", "image", "instance", "gradient_model", "sampler", "dataset", "init", "fixed",
-             "netcdf")
+             "allowed", "reference", "netcdf")
 
 
 class Run(Shown):
@@ -172,8 +172,8 @@ def directory_for_all(out):
                                "of them can access")
 
 
-def sample(target, sampler=None, *, init=None, data=None, fixed=None, moves=False, callback=None,
-           stop=None, **options):
+def sample(target, sampler=None, *, init=None, data=None, fixed=None, allowed=None, reference=None,
+           moves=False, callback=None, stop=None, **options):
     refuse_unknown(sample, options)
     callback, stop = callback_function(callback), stop_function(stop)
     named = isinstance(data, (str, os.PathLike))
@@ -196,11 +196,14 @@ def sample(target, sampler=None, *, init=None, data=None, fixed=None, moves=Fals
         values["init"] = init
     if named:
         values["dataset"] = data
-    if isinstance(fixed, (str, os.PathLike)):
-        values["fixed"], fixed = os.fspath(fixed), None
-    elif isinstance(fixed, torch.Tensor):
-        fixed = fixed.detach()
-    made, error = _isinglass.sample(target, values, states, fixed, data, moves, callback, stop)
+    limits = {"fixed": fixed, "allowed": allowed, "reference": reference}
+    for name, value in limits.items():
+        if isinstance(value, (str, os.PathLike)):
+            values[name], limits[name] = os.fspath(value), None
+        elif isinstance(value, torch.Tensor):
+            limits[name] = value.detach()
+    made, error = _isinglass.sample(target, values, states, *limits.values(), data, moves, callback,
+                                    stop)
     if made is None:  # only rank 0 has the results
         return interrupt(error, "run", None) if error is not None else None
     run = Run(made, interrupted=made["stopped"] or error is not None)
@@ -224,8 +227,9 @@ sample.__signature__ = inspect.Signature(
      inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
                                   "os.PathLike | None"),
-     inspect.Parameter("fixed", inspect.Parameter.KEYWORD_ONLY, default=None,
-                       annotation="torch.Tensor | str | os.PathLike | None"),
+     *[inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None,
+                         annotation="torch.Tensor | str | os.PathLike | None")
+       for name in ("fixed", "allowed", "reference")],
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="Callable[[dict[str, float]], bool | None] | None"),
@@ -245,6 +249,10 @@ Args:
     fixed: samples some sites given the others: values [sites], or [N, sites] with a row for each
         chain or for as many consecutive ones, or a file of them; -1 or NaN marks a site that is
         sampled, and the other sites keep their values.
+    allowed: limits the values of sites: a table [sites, values], or a file of it, that is not 0
+        where a site may take a value.
+    reference: with within=k, limits the states to those that differ from this one at k sites at
+        most: states [sites] or [N, sites], or a file of them. Chains start there.
     moves: True to keep acceptance and hops (the number of sites that changed) of every draw.
     callback: a function that is called after the first step, then at most ten times a second, and
         after the last step, with a dictionary: step (steps made, burn-in included), total, draws,

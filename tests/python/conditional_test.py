@@ -130,3 +130,108 @@ def test_chains_are_compared_with_those_of_the_same_values():
     run = ig.sample(target, "gibbs", fixed=rows, chains=20, steps=400, seed=1)
     assert run.energy[:, 10:].mean() - run.energy[:, :10].mean() > 8
     assert run.summary["rhat"] < 1.05 and run.summary["ess"]["bulk"] > 500
+
+
+def test_a_chain_between_fixed_ends_has_the_marginals_of_transfer_matrices():
+    """Means of the spins are within five standard errors of the product of 2 x 2 matrices."""
+    sites, coupling, field, chains = 30, 0.7, 0.1, 4000
+    edges = torch.stack([torch.arange(sites - 1), torch.arange(1, sites)], 1)
+    chain = ig.models.ising(edges=edges, coupling=torch.full((sites - 1,), coupling),
+                            field=torch.full((sites,), field))
+    fixed = torch.full((sites,), -1)
+    fixed[0], fixed[-1] = 1, 0
+    spin = torch.tensor([-1.0, 1.0], dtype=torch.float64)
+    bond, own = (coupling * spin[:, None] * spin).exp(), (field * spin).exp()
+    left, right = [torch.tensor([0.0, 1.0]).double()], [torch.tensor([1.0, 0.0]).double()]
+    for _ in range(sites - 1):
+        left.append(own * (bond @ left[-1]))
+        right.append(own * (bond @ right[-1]))
+    both = torch.stack(left) * torch.stack(right[::-1]) / own
+    exact = (both * spin).sum(1) / both.sum(1)
+    for sampler, options in (("gibbs", {"scan": "chromatic"}), ("pafs", {"radius": 4})):
+        run = ig.sample(chain, sampler, fixed=fixed, chains=chains, burn_in=300, steps=1, seed=6,
+                        **options)
+        mean = (2.0 * run.samples[0] - 1).double().mean(0)
+        error = ((1 - exact ** 2) / chains).sqrt()
+        assert ((mean - exact).abs()[1:-1] / error[1:-1]).max() < 5
+        assert mean[0] == 1 and mean[-1] == -1
+
+
+def expect_law(target, run, allowed, sites, values):
+    """Whole states and energies are right, and each state of the allowed ones, bool [S], has its
+    share within five standard errors."""
+    x = states_of(sites, values)
+    u = target.energy(x).detach().double()
+    number = torch.tensor([values ** i for i in reversed(range(sites))])
+    found = (run.samples[0].long() * number).sum(1)
+    assert torch.allclose(run.energy[0], u[found], atol=1e-4)
+    p = torch.softmax(torch.where(allowed, -u, -torch.inf), 0)
+    share = torch.bincount(found, minlength=len(x)) / len(found)
+    assert (share[~allowed] == 0).all()
+    error = (p * (1 - p) / len(found)).sqrt()
+    assert ((share - p).abs()[allowed] / error[allowed].clamp_min(1e-4)).max() < 5
+
+
+CATEGORICAL = {
+    "potts": lambda: ig.models.potts(edges=torch.tensor([[0, 1], [1, 2], [2, 3]]),
+                                     coupling=torch.tensor([0.8, -0.5, 0.6]),
+                                     field=torch.linspace(-1, 1, 12).reshape(4, 3)),
+    "callable": lambda: ig.energy(Cubic(4, 3), sites=4, categories=3),
+    "ordered": lambda: ig.models.lattice_gaussian(
+        precision=torch.eye(4) * 0.5 + 0.1, mean=torch.tensor([0.3, 1.1, 1.7, 0.9]), categories=3),
+}
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "gwg", "pafs", "pas", "lb"])
+@pytest.mark.parametrize("name", CATEGORICAL)
+def test_values_that_are_not_allowed_are_not_drawn(name, sampler):
+    target = CATEGORICAL[name]()
+    table = torch.tensor([[1, 1, 1], [0, 1, 1], [1, 0, 0], [1, 0, 1]])
+    x = states_of(4, 3).long()
+    allowed = table[torch.arange(4), x].all(1)
+    for fixed in (None, torch.tensor([2, -1, -1, -1])):
+        run = ig.sample(target, sampler, allowed=table, fixed=fixed, chains=4000, burn_in=60,
+                        steps=1, seed=8)
+        own = allowed if fixed is None else allowed & (x[:, 0] == 2)
+        expect_law(target, run, own, 4, 3)
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "gwg", "pafs", "pas", "lb", "rwm"])
+@pytest.mark.parametrize("name", ["rbm", "ising", "callable", "potts"])
+def test_states_stay_within_a_distance_of_a_reference(name, sampler):
+    target = {**CATEGORICAL, **TARGETS}[name]()
+    sites, values = (4, 3) if name == "potts" else (SITES, 2)
+    reference = torch.tensor([1, 0, 1, 1, 0])[:sites]
+    near = (states_of(sites, values) != reference).sum(1) <= 2
+    run = ig.sample(target, sampler, within=2, reference=reference, chains=4000, burn_in=100,
+                    steps=1, seed=9)
+    expect_law(target, run, near, sites, values)
+
+
+def test_restrictions_go_together():
+    """A row of references, a fixed site and a limit of changes: every state satisfies all three."""
+    target = CATEGORICAL["potts"]()
+    rows = torch.tensor([[0, 1, 2, 0], [2, 1, 1, 2]])
+    run = ig.sample(target, "pafs", fixed=torch.tensor([-1, 1, -1, -1]), within=1, reference=rows,
+                    allowed=torch.tensor([[1, 0, 1], [0, 1, 0], [0, 1, 1], [1, 1, 1]]), chains=10,
+                    steps=200, seed=1)
+    x = run.samples.long()
+    reference = rows.repeat_interleave(5, 0)
+    assert ((x != reference).sum(2) <= 1).all() and (x[..., 1] == 1).all()
+    assert (x[..., 0] != 1).all() and (x[..., 2] != 0).all()
+    assert (x != reference).any()
+
+
+def test_restrictions_that_do_not_fit():
+    target = CATEGORICAL["potts"]()
+    for options, words in (
+            ({"allowed": torch.ones(4, 2)}, r"\[4, 3\] is needed"),
+            ({"allowed": torch.tensor([[1, 1, 1], [0, 0, 0], [1, 1, 1], [1, 1, 1]])},
+             "allows no value of site 1"),
+            ({"within": 2}, "within= needs reference="),
+            ({"reference": torch.zeros(4, dtype=torch.uint8)}, "within= needs reference="),
+            ({"within": 5, "reference": torch.zeros(4, dtype=torch.uint8)}, "within= is 5"),
+            ({"within": 1, "reference": torch.zeros(4, dtype=torch.uint8),
+              "allowed": torch.tensor([[0, 1, 1]] * 4)}, "is not allowed")):
+        with pytest.raises(ig.Error, match=words):
+            ig.sample(target, "gibbs", steps=2, **options)

@@ -1,0 +1,106 @@
+// Implements models near a reference state.
+#include "models/conditional/within.h"
+
+#include <limits>
+
+#include "io/error.h"
+#include "models/conditional/differences_in_turn.h"
+#include "models/states.h"
+
+namespace isinglass {
+namespace {
+
+// Gradients and differences of moves that leave the ball. exp(−kForbidden/2) is 0 even in float64,
+// and the square is finite in float32.
+constexpr double kForbidden = 1e6;
+
+}  // namespace
+
+WithinModel::WithinModel(std::shared_ptr<EnergyModel> joint, const torch::Tensor& reference,
+                         int64_t most)
+    : joint_(register_module("joint", std::move(joint))), most_(most) {
+  const StateSpace space = joint_->space();
+  require(space.discrete() && space.kind != StateKind::kPermutation,
+          "the states near a reference state are limited for discrete sites only");
+  require_option(most >= 1 && most <= space.sites, "within", static_cast<double>(most),
+                 "it must be a number of sites from 1 to {}", space.sites);
+  reference_ = register_buffer(
+      "reference", as_states(space, reference.dim() == 1 ? reference.unsqueeze(0) : reference,
+                             "the reference states")
+                       .contiguous());
+  register_buffer("within", torch::full({}, most, torch::kInt64));
+}
+
+torch::Tensor WithinModel::reference_of(int64_t chains) const {
+  const int64_t rows = reference_.size(0);
+  TORCH_CHECK(chains % rows == 0, "the reference states of ", rows, " chains cannot be those of ",
+              chains);
+  if (rows == 1) return reference_.expand({chains, reference_.size(1)});
+  return rows == chains ? reference_ : reference_.repeat_interleave(chains / rows, 0);
+}
+
+torch::Tensor WithinModel::energy(const torch::Tensor& x) {
+  const torch::Tensor u = joint_->energy(x);
+  if (x.is_floating_point()) return u;
+  const torch::Tensor far = (x != reference_of(x.size(0))).sum(1) > most_;
+  return u.masked_fill(far, std::numeric_limits<double>::infinity());
+}
+
+void WithinModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  joint_->evaluate_energy(x, out);
+  const torch::Tensor far = (x != reference_of(x.size(0))).sum(1) > most_;
+  out.energy.masked_fill_(far, std::numeric_limits<double>::infinity());
+}
+
+void WithinModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  joint_->evaluate(x, out);
+  const StateSpace space = this->space();
+  const torch::Tensor same = x == reference_of(x.size(0));
+  const torch::Tensor distance = same.logical_not().sum(1);
+  out.energy.masked_fill_(distance > most_, std::numeric_limits<double>::infinity());
+  // The sites whose change would leave the ball.
+  const torch::Tensor held = same & distance.eq(most_).unsqueeze(1);
+  if (space.kind == StateKind::kBinary) {
+    store(out.gradient,
+          torch::add(out.gradient, held * (1 - 2 * x.to(torch::kFloat32)), kForbidden));
+  } else if (space.one_hot()) {
+    const torch::Tensor others =
+        1 - torch::one_hot(x.to(torch::kInt64), space.categories).to(torch::kFloat32);
+    store(out.gradient, torch::add(out.gradient, held.unsqueeze(2) * others, kForbidden));
+  }
+}
+
+void WithinModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  HasEnergyDifferences* exact = joint_->exact_differences();
+  if (!exact) {
+    differences_in_turn(*this, x, out);
+    out.differences.clamp_min_(-kForbidden);
+    return;
+  }
+  exact->evaluate_differences(x, out);
+  const StateSpace space = this->space();
+  const torch::Tensor same = x == reference_of(x.size(0));
+  const torch::Tensor distance = same.logical_not().sum(1);
+  out.energy.masked_fill_(distance > most_, std::numeric_limits<double>::infinity());
+  const torch::Tensor held = same & distance.eq(most_).unsqueeze(1);
+  if (space.kind == StateKind::kBinary) {
+    out.differences.masked_fill_(held, -kForbidden);
+  } else {
+    const torch::Tensor own = torch::one_hot(x.to(torch::kInt64), space.categories).eq(1);
+    out.differences.masked_fill_(held.unsqueeze(2) & own.logical_not(), -kForbidden);
+  }
+}
+
+void WithinModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                                          torch::Tensor& out) {
+  joint_->conditionals()->conditional_differences(x, site, out);
+  const torch::Tensor same = x == reference_of(x.size(0));
+  const torch::Tensor at = site.unsqueeze(1);
+  const torch::Tensor held =
+      same.gather(1, at) & same.logical_not().sum(1, /*keepdim=*/true).eq(most_);
+  const torch::Tensor own = torch::arange(space().categories, site.options()).unsqueeze(0) ==
+                            x.gather(1, at).to(torch::kInt64);
+  out.masked_fill_(held & own.logical_not(), kForbidden);
+}
+
+}  // namespace isinglass
