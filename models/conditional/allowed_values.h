@@ -1,6 +1,7 @@
 // A model of which some sites take only some of their values. States are the numbers of the allowed
 // values of each site: with K' the largest number of allowed values of a site, value c of site i is
-// a_{i,c}, c = 0 … K' − 1. A site with fewer allowed values has several numbers for some of them, and
+// a_{i,c}, c = 0 … K' − 1. A site with fewer allowed values has several numbers for some of them,
+// and
 //
 //   U'(c) = U(a(c)) + Σ_i log m_{i,c_i},   m_{i,c} the number of numbers with the value a_{i,c}
 //

@@ -1,6 +1,7 @@
-// The restrictions of a run to a part of the state space, which go together: sites with fixed values
-// (fixed_sites.h), values that sites may take (allowed_values.h), and the distance from a reference
-// state (within.h). Samplers move the states of a restricted model; users see whole states.
+// The restrictions of a run to a part of the state space, which go together: sites with fixed
+// values (fixed_sites.h), values that sites may take (allowed_values.h), and the distance from a
+// reference state (within.h). Samplers move the states of a restricted model; users see whole
+// states.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace isinglass {
 
-// What restricts the states. Undefined tensors restrict nothing.
+// Says what restricts the states. Undefined tensors restrict nothing.
 struct RestrictionOptions {
   torch::Tensor fixed = {};            // [D] or [N, D] (fixed_sites.h)
   torch::Tensor allowed = {};          // [D, K] (allowed_values.h)

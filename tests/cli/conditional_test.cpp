@@ -1,5 +1,5 @@
-// Fixed sites and missing pixels by the program: killed runs resume to the same files, and what does
-// not fit is refused in a sentence.
+// Fixed sites and missing pixels by the program: killed runs resume to the same files, and what
+// does not fit is refused in a sentence.
 #include <gtest/gtest.h>
 #include <signal.h>
 
