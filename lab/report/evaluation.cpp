@@ -1,4 +1,5 @@
-// Writes the section of a page for an evaluation, from ais.json.
+// Writes the section of a page for an evaluation, from ais.json, and for an evaluation of missing
+// pixels, from conditional.json.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -121,10 +122,42 @@ void add_evaluation(Page& page, const fs::path& directory) {
                   rows)});
 }
 
+void add_conditional(Page& page, const fs::path& directory) {
+  const Json found = read_json(directory / "conditional.json");
+  page.title = fmt::format("Missing pixels of {} by {}", found.value("dataset", "?"),
+                           found.value("model", "?"));
+  page.add("",
+           fmt::format("{} of {} verdicts are closed.", found["closed"].get<int64_t>(),
+                       found["done"].get<int64_t>()),
+           {facts_of(found, {"model", "sampler", "dataset", "missing", "sites"})});
+  Json rows = Json::array();
+  const auto add = [&](const std::string& name, const Bounds& nats, const Json& verdict) {
+    rows.push_back({name, nats.forward, nats.reverse, nats.both, verdict});
+  };
+  const Json means = found["log_likelihood"];
+  const auto mean = [&](const char* bound) {
+    return means[bound].is_object() ? means[bound]["mean"] : Json();
+  };
+  add("mean",
+      Bounds(Json{{"forward", mean("forward")},
+                  {"reverse", mean("reverse")},
+                  {"bidirectional", mean("bidirectional")}}),
+      "");
+  for (size_t i = 0; i < found["images"].size(); ++i) {
+    const Json& image = found["images"][i];
+    add(fmt::format("image {}", i), Bounds(image["log_likelihood"]), verdict_of(image));
+  }
+  page.add(
+      "Log-likelihood of the missing pixels given the others", "",
+      {table("",
+             {{"image", true}, {"nats, forward"}, {"in reverse"}, {"both ways"}, {"verdict", true}},
+             rows)});
+}
+
 }  // namespace
 
 std::vector<Section> evaluation_sections() {
-  return {{"ais.json", add_evaluation}};
+  return {{"ais.json", add_evaluation}, {"conditional.json", add_conditional}};
 }
 
 }  // namespace isinglass::report

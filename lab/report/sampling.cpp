@@ -6,6 +6,7 @@
 
 #include "engine/diagnostics/autocorrelation.h"
 #include "io/error.h"
+#include "io/files.h"
 #include "io/numbers.h"
 #include "io/picture.h"
 #include "io/pt/pt_file.h"
@@ -69,6 +70,12 @@ void add_sampling(Page& page, const fs::path& directory) {
           "use the papers' estimator on single chains; bulk and tail use all chains together.",
           summary.value("statistic", "energy")),
       {table("", {{"", true}, {"value"}}, ess)});
+  if (fs::exists(directory / "inpainted.png")) {
+    page.add("Inpainting",
+             "Each row has an image, what is known of it (grey is missing), the last draws of some "
+             "chains, and the mean of all draws.",
+             {pictures("", Json::array({picture("", read_file(directory / "inpainted.png"))}))});
+  }
   if (!fs::exists(directory / "samples.pt")) return;
   torch::Tensor samples, energy;
   for (const auto& [name, tensor] : read_named_tensors(directory / "samples.pt")) {

@@ -271,8 +271,8 @@ torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   return x;
 }
 
-// Returns where this rank's chains start, on the device: at the given whole states of all chains, or
-// at fresh ones. Restricted chains start at random states of their own, or at the reference.
+// Returns where this rank's chains start, on the device: at the given whole states of all chains,
+// or at fresh ones. Restricted chains start at random states of their own, or at the reference.
 torch::Tensor Sampling::start_states(const torch::Tensor& given) {
   const torch::Device device = context_.device;
   if (restriction_ && !given.defined() && spec_.init == "random") {
