@@ -10,8 +10,8 @@
 namespace isinglass {
 namespace {
 
-// Gradients and differences of moves that leave the ball. exp(−kForbidden/2) is 0 even in float64,
-// and the square is finite in float32.
+// The change of a gradient for moves that leave the ball. Gradients enter proposals alone;
+// exp(−kForbidden/2) is 0 even in float64, and the square is finite in float32.
 constexpr double kForbidden = 1e6;
 
 }  // namespace
@@ -48,18 +48,22 @@ torch::Tensor WithinModel::energy(const torch::Tensor& x) {
 
 void WithinModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   joint_->evaluate_energy(x, out);
-  const torch::Tensor far = (x != reference_of(x.size(0))).sum(1) > most_;
-  out.energy.masked_fill_(far, std::numeric_limits<double>::infinity());
+  limit(x, out.energy);
+}
+
+// Makes the energies outside of the ball infinite, and returns the sites whose change would leave
+// it, bool [B, D].
+torch::Tensor WithinModel::limit(const torch::Tensor& x, torch::Tensor& energy) const {
+  const torch::Tensor same = x == reference_of(x.size(0));
+  const torch::Tensor distance = same.logical_not().sum(1);
+  energy.masked_fill_(distance > most_, std::numeric_limits<double>::infinity());
+  return same & distance.eq(most_).unsqueeze(1);
 }
 
 void WithinModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   joint_->evaluate(x, out);
   const StateSpace space = this->space();
-  const torch::Tensor same = x == reference_of(x.size(0));
-  const torch::Tensor distance = same.logical_not().sum(1);
-  out.energy.masked_fill_(distance > most_, std::numeric_limits<double>::infinity());
-  // The sites whose change would leave the ball.
-  const torch::Tensor held = same & distance.eq(most_).unsqueeze(1);
+  const torch::Tensor held = limit(x, out.energy);
   if (space.kind == StateKind::kBinary) {
     store(out.gradient,
           torch::add(out.gradient, held * (1 - 2 * x.to(torch::kFloat32)), kForbidden));
@@ -72,22 +76,16 @@ void WithinModel::evaluate(const torch::Tensor& x, Evaluation& out) {
 
 void WithinModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   HasEnergyDifferences* exact = joint_->exact_differences();
-  if (!exact) {
-    differences_in_turn(*this, x, out);
-    out.differences.clamp_min_(-kForbidden);
-    return;
-  }
+  if (!exact) return differences_in_turn(*this, x, out);
   exact->evaluate_differences(x, out);
   const StateSpace space = this->space();
-  const torch::Tensor same = x == reference_of(x.size(0));
-  const torch::Tensor distance = same.logical_not().sum(1);
-  out.energy.masked_fill_(distance > most_, std::numeric_limits<double>::infinity());
-  const torch::Tensor held = same & distance.eq(most_).unsqueeze(1);
+  const torch::Tensor held = limit(x, out.energy);
+  constexpr double kOutside = -std::numeric_limits<double>::infinity();
   if (space.kind == StateKind::kBinary) {
-    out.differences.masked_fill_(held, -kForbidden);
+    out.differences.masked_fill_(held, kOutside);
   } else {
     const torch::Tensor own = torch::one_hot(x.to(torch::kInt64), space.categories).eq(1);
-    out.differences.masked_fill_(held.unsqueeze(2) & own.logical_not(), -kForbidden);
+    out.differences.masked_fill_(held.unsqueeze(2) & own.logical_not(), kOutside);
   }
 }
 
@@ -100,7 +98,7 @@ void WithinModel::conditional_differences(const torch::Tensor& x, const torch::T
       same.gather(1, at) & same.logical_not().sum(1, /*keepdim=*/true).eq(most_);
   const torch::Tensor own = torch::arange(space().categories, site.options()).unsqueeze(0) ==
                             x.gather(1, at).to(torch::kInt64);
-  out.masked_fill_(held & own.logical_not(), kForbidden);
+  out.masked_fill_(held & own.logical_not(), std::numeric_limits<double>::infinity());
 }
 
 }  // namespace isinglass

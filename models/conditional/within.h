@@ -1,6 +1,7 @@
 // A model whose states differ from a reference state at k sites at most (a Hamming ball): U is
 // infinite outside. Chains at the boundary have gradients and differences that exclude the moves
-// which would leave the ball; moves of several sites that leave it are rejected.
+// which would leave the ball (of ordered sites the differences alone); other moves that leave it
+// are rejected.
 #pragma once
 
 #include <memory>
@@ -52,6 +53,7 @@ class WithinModel : public EnergyModel, public HasConditionals, public HasEnergy
 
  private:
   torch::Tensor reference_of(int64_t chains) const;
+  torch::Tensor limit(const torch::Tensor& x, torch::Tensor& energy) const;
 
   std::shared_ptr<EnergyModel> joint_;
   torch::Tensor reference_;  // uint8 [N, D]

@@ -203,7 +203,7 @@ def test_states_stay_within_a_distance_of_a_reference(name, sampler):
     sites, values = (4, 3) if name == "potts" else (SITES, 2)
     reference = torch.tensor([1, 0, 1, 1, 0])[:sites]
     near = (states_of(sites, values) != reference).sum(1) <= 2
-    run = ig.sample(target, sampler, within=2, reference=reference, chains=4000, burn_in=100,
+    run = ig.sample(target, sampler, within=2, reference=reference, chains=1000, burn_in=60,
                     steps=1, seed=9)
     expect_law(target, run, near, sites, values)
 
@@ -235,3 +235,15 @@ def test_restrictions_that_do_not_fit():
               "allowed": torch.tensor([[0, 1, 1]] * 4)}, "is not allowed")):
         with pytest.raises(ig.Error, match=words):
             ig.sample(target, "gibbs", steps=2, **options)
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "lb", "pafs"])
+@pytest.mark.parametrize("run", [{"rungs": 4}, {"anneal": (1e5, 1)}], ids=str)
+def test_hot_chains_stay_within_the_distance(sampler, run):
+    """Also where the energies of the target count for nearly nothing."""
+    target = CATEGORICAL["potts"]()
+    reference = torch.tensor([1, 0, 1, 1])
+    near = (states_of(4, 3) != reference).sum(1) <= 2
+    draws = ig.sample(target, sampler, within=2, reference=reference, chains=1000, burn_in=60,
+                      steps=100, thin=100, seed=9, **run)
+    expect_law(target, draws, near, 4, 3)
