@@ -203,8 +203,9 @@ def test_states_stay_within_a_distance_of_a_reference(name, sampler):
     sites, values = (4, 3) if name == "potts" else (SITES, 2)
     reference = torch.tensor([1, 0, 1, 1, 0])[:sites]
     near = (states_of(sites, values) != reference).sum(1) <= 2
-    run = ig.sample(target, sampler, within=2, reference=reference, chains=1000, burn_in=60,
-                    steps=1, seed=9)
+    options = {"radius": 2} if sampler in ("pas", "pafs") else {}
+    run = ig.sample(target, sampler, within=2, reference=reference, chains=2000, burn_in=200,
+                    steps=1, seed=9, **options)
     expect_law(target, run, near, sites, values)
 
 
