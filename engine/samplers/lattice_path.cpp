@@ -23,20 +23,29 @@ HasLocalSteps* local_steps_of(const EnergyModel& model) {
   return const_cast<EnergyModel&>(model).local_steps();
 }
 
-// Returns true if most pairs of sites are neighbours. A fused lattice step re-evaluates the
-// neighbours of every moved site, each over its own neighbours, one chain after another. In such a
-// graph these are all sites, and a full evaluation is faster because it treats eight chains at
-// once.
-bool mostly_neighbours(const ops::LatticeTensors& lattice) {
-  const int64_t sites = lattice.unary.size(0);
-  return 2 * lattice.neighbour.size(0) > sites * sites;
+// Returns true if general steps are faster on a CPU. For each of `moves` moves, a fused step
+// re-evaluates the neighbours of the moved site, each over its own neighbours: Σ_j d_j²/n bonds on
+// average, for sites with d_j neighbours. A general step evaluates all n sites and Σ_j d_j bonds,
+// eight chains at once: once, or, for exact differences, once a move. The factors are those of
+// measured steps, of graphs of 500 and 2000 sites with 12 to 120 neighbours.
+bool general_steps_are_faster(const ops::LatticeTensors& lattice, LocalTable what, double moves) {
+  constexpr double kFewNeighbours = 8;                 // Grids have no more.
+  constexpr double kPerSite = 0.36, kPerBond = 0.018;  // The unit is a bond of a fused step.
+  constexpr double kDifferences = 2.4;                 // They cost more than a gradient.
+  const torch::Tensor degree = lattice.offset.diff().to(torch::kFloat64);
+  const double mean = degree.mean().item<double>(), sites = static_cast<double>(degree.size(0));
+  if (mean <= kFewNeighbours) return false;
+  const double fused = moves * degree.square().mean().item<double>();
+  const double tables = what == LocalTable::kDifferences ? kDifferences * moves : 1;
+  return fused > tables * sites * (kPerSite + kPerBond * mean);
 }
 
-bool allows_fused_steps(const EnergyModel& model, LocalTable what, torch::Device device) {
+bool allows_fused_steps(const EnergyModel& model, LocalTable what,
+                        const std::optional<Scale>& radius, torch::Device device) {
   HasLocalSteps* local = local_steps_of(model);
   if (!local) return false;
   const ops::LatticeTensors& lattice = local->local_lattice().lattice(device);
-  return device.is_cpu() ? !mostly_neighbours(lattice)
+  return device.is_cpu() ? !general_steps_are_faster(lattice, what, radius ? radius->initial : 1)
                          : ops::LatticePaths::fit(lattice, what, model.space().one_hot(), device);
 }
 
@@ -45,7 +54,8 @@ bool allows_fused_steps(const EnergyModel& model, LocalTable what, torch::Device
 std::unique_ptr<Sampler> make_lattice_path(const EnergyModel& model, LocalTable what, PathRule rule,
                                            std::optional<Scale> radius, Balancing balancing) {
   HasLocalSteps* local = local_steps_of(model);
-  if (!local || !allows_fused_steps(model, what, local->local_lattice().device())) return nullptr;
+  if (!local || !allows_fused_steps(model, what, radius, local->local_lattice().device()))
+    return nullptr;
   return std::make_unique<LatticePathSampler>(what, rule, std::move(radius), balancing);
 }
 
@@ -67,7 +77,7 @@ std::vector<Scale> LatticePathSampler::scales() const {
 }
 
 void LatticePathSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  require_made_for(allows_fused_steps(model, what_, state.x.device()), model);
+  require_made_for(allows_fused_steps(model, what_, radius_, state.x.device()), model);
   auto scratch = std::make_shared<LatticePathScratch>();
   const int64_t at_once = state.x.is_cuda() ? kStepsALaunch : 1;
   scratch->one = torch::ones({1}, state.current.energy.options());

@@ -1,8 +1,8 @@
 // Path samplers on a lattice: gwg, pafs and nb (path.h), lb and pas (exact_path.h) by fused steps,
 // which evaluate only the neighbours of the path's sites (kernels/path/fast/lattice_path.h). They
 // give the same draws and the same chains as the general samplers. On a GPU they make many steps
-// per launch, provided a chain fits into shared memory. On a CPU they are not used if most pairs of
-// sites are neighbours.
+// per launch, provided a chain fits into shared memory. On a CPU they are not used in graphs so
+// dense that evaluating all sites is faster.
 #pragma once
 
 #include <memory>

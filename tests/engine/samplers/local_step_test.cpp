@@ -124,7 +124,7 @@ TEST(LocalStep, PathsAreThoseOfTheDenseKernels) {
   }
 }
 
-// If most sites are neighbours, the dense kernels are used.
+// The dense kernels are used where evaluating all sites is faster.
 TEST(LocalStep, IsNotTakenOnDenseGraphs) {
   torch::manual_seed(12);
   const int64_t sites = 20, pairs = sites * (sites - 1) / 2;
