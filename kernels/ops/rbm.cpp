@@ -73,7 +73,7 @@ SweepPath path_pointers(const PathTensors& path, const Tensor& x, const SweepSha
 
 void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const Tensor& chain_ids,
                   Tensor& x, Tensor& inputs, const Tensor& energy, SweepScratch& scratch,
-                  StepBuffers& counts, const PathTensors& path) {
+                  StepBuffers& counts, const PathTensors& path, const Tensor& held) {
   const SweepShape shape = sweep_shape(w.visible_biases, x, inputs);
   const auto check_tiles = [&](const Tensor& t, int64_t units, int64_t columns, const char* name) {
     check(t, x, torch::kFloat32, tile_count(columns) * tile_rows(units) * kTileColumns, name);
@@ -86,6 +86,7 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(inputs, x, torch::kFloat64, shape.chains * shape.hidden, "inputs");
   if (energy.defined()) check(energy, x, torch::kFloat64, shape.chains, "energy");
+  if (held.defined()) check(held, x, torch::kBool, x.numel(), "held");
   const SweepWeights weights{data<float>(w.to_visible), data<float>(w.to_hidden),
                              data<float>(w.visible_biases)};
   const SweepChains chains{
@@ -97,7 +98,8 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
       scratch.visible_inputs.numbers<float>(x, shape.chains * shape.visible()),
       count_pointers(counts, x, shape.chains),
       scratch.words.numbers<uint32_t>(x, x.is_cuda() ? cuda::sweep_words(shape) : 0),
-      path_pointers(path, x, shape)};
+      path_pointers(path, x, shape),
+      data<bool>(held)};
   run_twin(x, cpu::sweep_hidden, cuda::sweep_hidden, shape, weights, steps, chains);
 }
 

@@ -45,10 +45,12 @@ struct SweepScratch {
 };
 
 // Performs `steps` Gibbs sweeps. x uint8 [B, D], inputs float64 [B, H] and energy float64 [B] are
-// updated in place; energy is undefined if it is not wanted.
+// updated in place; energy is undefined if it is not wanted. held: bool [B, D], true at sites that
+// keep their values; undefined: none do.
 void sweep_hidden(const SweepTensors& weights, int64_t steps, const Tensor& rng,
                   const Tensor& chain_ids, Tensor& x, Tensor& inputs, const Tensor& energy,
-                  SweepScratch& scratch, StepBuffers& counts, const PathTensors& path = {});
+                  SweepScratch& scratch, StepBuffers& counts, const PathTensors& path = {},
+                  const Tensor& held = {});
 
 // Writes the free energies at β, float64 [B], of states whose inputs are known.
 void free_energies(const Tensor& visible_biases, const PathTensors& path, const Tensor& x,

@@ -255,8 +255,12 @@ ISINGLASS_PRODUCT to_visible_kernel(SweepShape s, SweepWeights w, int64_t sweep,
         non_finite);
     for (int k = 0; k < kCallSites; ++k) {
       if (!units.has(k)) continue;
-      uint8_t& value = chains.x[units.chain * s.sites + units.call.site(k)];
-      const uint8_t to = on >> units.call.site(k) % kBlockSites & 1;
+      const int64_t at = units.chain * s.sites + units.call.site(k);
+      const int bit = static_cast<int>(units.call.site(k) % kBlockSites);
+      uint8_t& value = chains.x[at];
+      if (chains.held && chains.held[at])
+        on = (on & ~(1u << bit)) | static_cast<unsigned>(value) << bit;
+      const uint8_t to = on >> bit & 1;
       hops += to != value;
       value = to;
     }
@@ -282,8 +286,9 @@ __global__ void draw_values_kernel(SweepShape s, int64_t sweep, SweepChains chai
   int hops = 0;
   bool non_finite = false;
   for (int64_t i = threadIdx.x; i < s.sites; i += blockDim.x) {
-    bool finite;
-    const int to = draw_value(s, draws, point, i, x[i], inputs, &finite);
+    bool finite = true;
+    const bool held = chains.held && chains.held[c * s.sites + i];
+    const int to = held ? x[i] : draw_value(s, draws, point, i, x[i], inputs, &finite);
     hops += to != x[i];
     non_finite |= !finite;
     x[i] = static_cast<uint8_t>(to);

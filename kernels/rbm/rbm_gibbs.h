@@ -10,6 +10,7 @@
 // versions, batches of any size and any number of sweeps per call have the same sums. The inputs a
 // of the last v give the energy, as in free_energy.h, and begin the next sweep. The random numbers
 // of a chain's sweep are site_uniform() of its step, with separate purposes for the hidden units.
+// Sites of v that are held keep their values, and the others are drawn given them.
 //
 // Annealing follows a path from independent sites with logits l to the RBM. At inverse temperature
 // β it is an RBM with weights βW and biases βb_h and βb_v + (1 − β) l, whose inputs are βa and βc +
@@ -121,6 +122,7 @@ struct SweepChains {
   StepCounts counts;
   uint32_t* words = nullptr;  // [cuda::sweep_words()]. It is scratch memory of a GPU.
   SweepPath path = {};
+  const bool* held = nullptr;  // [B, D]: true at sites that keep their values. Null: none do.
 };
 
 // Returns the random numbers of a chain in one of a call's sweeps.

@@ -59,6 +59,11 @@ DrawnTile draw_visible_tile(const PathPoint& point, const float* input, int64_t 
                    size, word, on);
 }
 
+// Sets `on` to the values of the sites that are held.
+void hold_sites(const bool* held, int64_t size, const uint8_t* x, uint8_t* on) {
+  for (int64_t i = 0; i < size; ++i) on[i] = held[i] ? x[i] : on[i];
+}
+
 // Copies `on` to x. Returns how many sites change, at most 128.
 ISINGLASS_VECTOR_CLONES
 int take_sites(const uint8_t* on, int64_t size, uint8_t* x) {
@@ -197,7 +202,9 @@ class Sweeps {
           return draw_visible_tile(point, input, first, size, word, on);
         },
         [&](int64_t i) { return point.visible(input[i], i); },
-        [&](int64_t first, const uint8_t* on, int64_t size) {
+        [&](int64_t first, uint8_t* on, int64_t size) {
+          if (chains_.held)
+            hold_sites(chains_.held + c * s_.sites + first, size, states(c) + first, on);
           hops += take_sites(on, size, states(c) + first);
           shared_.visible.set(c, first, on, size);
         });
@@ -211,8 +218,9 @@ class Sweeps {
     int64_t hops = 0;
     shared_.visible.clear(c);
     for (int64_t i = 0; i < s_.sites; ++i) {
-      bool drawn;
-      const int to = draw_value(s_, draws, point, i, x[i], visible_inputs(c), &drawn);
+      bool drawn = true;
+      const bool held = chains_.held && chains_.held[c * s_.sites + i];
+      const int to = held ? x[i] : draw_value(s_, draws, point, i, x[i], visible_inputs(c), &drawn);
       finite &= drawn;
       hops += to != x[i];
       x[i] = static_cast<uint8_t>(to);

@@ -5,17 +5,17 @@ namespace isinglass {
 
 // The constant is a buffer, so that it is part of the model's identity (models/identity.h).
 ShiftedModel::ShiftedModel(std::shared_ptr<EnergyModel> model, double constant)
-    : model_(register_module("model", std::move(model))),
+    : WrappedModel(std::move(model)),
       constant_(constant),
       buffer_(register_buffer("constant", torch::full({}, constant, torch::kFloat64))) {}
 
 void ShiftedModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
-  model_->evaluate_energy(x, out);
+  inner().evaluate_energy(x, out);
   out.energy.add_(constant_);
 }
 
 void ShiftedModel::evaluate(const torch::Tensor& x, Evaluation& out) {
-  model_->evaluate(x, out);
+  inner().evaluate(x, out);
   out.energy.add_(constant_);
 }
 
@@ -24,20 +24,20 @@ void ShiftedModel::evaluate_moved(const torch::Tensor& x, const Evaluation& at_x
   Evaluation before = at_x;
   before.energy = ops::scratch_tensor<double>(before_, at_x.energy.sizes(), at_x.energy);
   at::sub_out(before.energy, at_x.energy, buffer_);
-  model_->evaluate_moved(x, before, y, gradient, out);
+  inner().evaluate_moved(x, before, y, gradient, out);
   out.energy.add_(constant_);
 }
 
 HasEnergyDifferences* ShiftedModel::exact_differences() {
-  return model_->exact_differences() ? this : nullptr;
+  return inner().exact_differences() ? this : nullptr;
 }
 
 int64_t ShiftedModel::difference_calls() const {
-  return model_->exact_differences()->difference_calls();
+  return inner().exact_differences()->difference_calls();
 }
 
 void ShiftedModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
-  model_->exact_differences()->evaluate_differences(x, out);
+  inner().exact_differences()->evaluate_differences(x, out);
   out.energy.add_(constant_);
 }
 
@@ -45,7 +45,7 @@ int64_t ShiftedModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                    const torch::Tensor& chain_ids, torch::Tensor& x,
                                    Evaluation& current, ops::StepBuffers& counts) {
   current.energy.sub_(constant_);
-  const int64_t calls = model_->sweeps()->gibbs_sweeps(steps, rng, chain_ids, x, current, counts);
+  const int64_t calls = inner().sweeps()->gibbs_sweeps(steps, rng, chain_ids, x, current, counts);
   current.energy.add_(constant_);
   return calls;
 }

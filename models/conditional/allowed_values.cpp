@@ -82,14 +82,14 @@ torch::Tensor AllowedValues::extra_energy(const torch::Tensor& numbers) const {
 }
 
 AllowedModel::AllowedModel(std::shared_ptr<EnergyModel> joint, AllowedValues allowed)
-    : joint_(register_module("joint", std::move(joint))), allowed_(std::move(allowed)) {
+    : WrappedModel(std::move(joint)), allowed_(std::move(allowed)) {
   register_buffer("allowed_values", allowed_.values());
 }
 
 // A relaxed state gives weights to the numbers of a site, and so to its values.
 torch::Tensor AllowedModel::energy(const torch::Tensor& x) {
   if (!x.is_floating_point()) {
-    return joint_->energy(allowed_.decode(x)) + allowed_.extra_energy(x);
+    return inner().energy(allowed_.decode(x)) + allowed_.extra_energy(x);
   }
   const torch::Tensor extra =
       (x.to(torch::kFloat64) * allowed_.log_copies().unsqueeze(0)).flatten(1).sum(1);
@@ -101,18 +101,18 @@ torch::Tensor AllowedModel::energy(const torch::Tensor& x) {
   } else {
     values = (x * allowed_.values().to(x.scalar_type()).unsqueeze(0)).sum(2);
   }
-  return joint_->energy(values) + extra;
+  return inner().energy(values) + extra;
 }
 
 void AllowedModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   Evaluation joint;
-  joint_->evaluate_energy(allowed_.decode(x), joint);
+  inner().evaluate_energy(allowed_.decode(x), joint);
   store(out.energy, joint.energy + allowed_.extra_energy(x));
 }
 
 void AllowedModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   Evaluation joint;
-  joint_->evaluate(allowed_.decode(x), joint);
+  inner().evaluate(allowed_.decode(x), joint);
   store(out.energy, joint.energy + allowed_.extra_energy(x));
   const int64_t shape[] = {x.size(0), space().sites, space().categories};
   const torch::Tensor values = allowed_.values().unsqueeze(0).expand(shape);
@@ -129,7 +129,7 @@ torch::Tensor AllowedModel::copies_at(const torch::Tensor& x) const {
 
 void AllowedModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   Evaluation joint;
-  joint_->exact_differences()->evaluate_differences(allowed_.decode(x), joint);
+  inner().exact_differences()->evaluate_differences(allowed_.decode(x), joint);
   store(out.energy, joint.energy + allowed_.extra_energy(x));
   const int64_t shape[] = {x.size(0), space().sites, space().categories};
   const torch::Tensor values = allowed_.values().unsqueeze(0).expand(shape);
@@ -148,7 +148,7 @@ void AllowedModel::conditional_differences(const torch::Tensor& x, const torch::
                                            torch::Tensor& out) {
   torch::Tensor whole =
       torch::empty({x.size(0), allowed_.whole().categories}, x.options().dtype(torch::kFloat64));
-  joint_->conditionals()->conditional_differences(allowed_.decode(x), site, whole);
+  inner().conditionals()->conditional_differences(allowed_.decode(x), site, whole);
   const torch::Tensor copies = allowed_.log_copies().index_select(0, site);
   const torch::Tensor now = copies_at(x).gather(1, site.unsqueeze(1));
   out.copy_(whole.gather(1, allowed_.values().index_select(0, site)) + copies - now);

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "kernels/ops/scratch.h"
-#include "models/energy_model.h"
+#include "models/wrapped_model.h"
 
 namespace isinglass {
 
@@ -47,41 +47,32 @@ class AllowedValues {
   torch::Tensor number_;  // int64 [D, K]: the first number of a value, −1 if it is not allowed
 };
 
-class AllowedModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
+class AllowedModel : public WrappedModel, public HasConditionals, public HasEnergyDifferences {
  public:
   AllowedModel(std::shared_ptr<EnergyModel> joint, AllowedValues allowed);
 
-  std::string kind_name() const override { return joint_->kind_name(); }
-  std::string title() const override { return joint_->title() + " of allowed values"; }
+  std::string title() const override { return inner().title() + " of allowed values"; }
   StateSpace space() const override { return allowed_.space(); }
-  bool differentiable() const override { return joint_->differentiable(); }
-  FlopCounts flops() const override { return joint_->flops(); }
-  bool capturable() const override { return joint_->capturable(); }
-  bool reads_parameters_in_place() const override { return joint_->reads_parameters_in_place(); }
-  void set_gradient_precision(GradientPrecision precision) override {
-    joint_->set_gradient_precision(precision);
-  }
-  bool supports_bfloat16() const override { return joint_->supports_bfloat16(); }
+  torch::Tensor base_mean() const override { return {}; }
 
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
 
-  HasConditionals* conditionals() override { return joint_->conditionals() ? this : nullptr; }
+  HasConditionals* conditionals() override { return inner().conditionals() ? this : nullptr; }
   void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                torch::Tensor& out) override;
   HasEnergyDifferences* exact_differences() override {
-    return joint_->exact_differences() ? this : nullptr;
+    return inner().exact_differences() ? this : nullptr;
   }
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
   int64_t difference_calls() const override {
-    return joint_->exact_differences()->difference_calls();
+    return inner().exact_differences()->difference_calls();
   }
 
  private:
   torch::Tensor copies_at(const torch::Tensor& x) const;
 
-  std::shared_ptr<EnergyModel> joint_;
   AllowedValues allowed_;
 };
 

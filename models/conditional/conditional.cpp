@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/combined/shifted.h"
+#include "models/conditional/chain_rows.h"
 #include "models/conditional/differences_in_turn.h"
 #include "models/lattice/lattice_model.h"
 #include "models/network/rbm.h"
@@ -11,24 +12,24 @@
 namespace isinglass {
 
 ConditionalModel::ConditionalModel(std::shared_ptr<EnergyModel> joint, FixedSites fixed)
-    : joint_(register_module("joint", std::move(joint))), fixed_(std::move(fixed)) {
+    : WrappedModel(std::move(joint)), fixed_(std::move(fixed)) {
   register_buffer("fixed_values", fixed_.values());
   register_buffer("free_sites", fixed_.sites());
 }
 
 std::string ConditionalModel::title() const {
-  return joint_->title() + " given some of its sites";
+  return inner().title() + " given some of its sites";
 }
 
 torch::Tensor ConditionalModel::base_mean() const {
-  const torch::Tensor mean = joint_->base_mean();
+  const torch::Tensor mean = inner().base_mean();
   return mean.defined() && fixed_.same_sites() ? mean.index_select(0, fixed_.sites()[0])
                                                : torch::Tensor();
 }
 
 torch::Tensor ConditionalModel::energy(const torch::Tensor& x) {
   const torch::Tensor u =
-      joint_->energy(x.is_floating_point() ? fixed_.complete_relaxed(x) : fixed_.complete(x));
+      inner().energy(x.is_floating_point() ? fixed_.complete_relaxed(x) : fixed_.complete(x));
   return fixed_.spare().defined() ? u + fixed_.spare_energy(x.size(0)) : u;
 }
 
@@ -58,14 +59,14 @@ void ConditionalModel::take(const Evaluation& joint, Evaluation& out) {
 
 void ConditionalModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   Evaluation joint = joint_part(out);
-  joint_->evaluate_energy(fixed_.complete(x, at_x_), joint);
+  inner().evaluate_energy(fixed_.complete(x, at_x_), joint);
   take(joint, out);
 }
 
 void ConditionalModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   Evaluation joint = joint_part(out);
   joint.gradient = all_sites(gradient_, x, space().one_hot());
-  joint_->evaluate(fixed_.complete(x, at_x_), joint);
+  inner().evaluate(fixed_.complete(x, at_x_), joint);
   take(joint, out);
 }
 
@@ -77,46 +78,65 @@ void ConditionalModel::evaluate_moved(const torch::Tensor& x, const Evaluation& 
     at::sub_out(before.energy, at_x.energy, fixed_.spare_energy(x.size(0)));
   }
   if (gradient) joint.gradient = all_sites(gradient_, y, space().one_hot());
-  joint_->evaluate_moved(fixed_.complete(x, at_x_), before, fixed_.complete(y, at_y_), gradient,
+  inner().evaluate_moved(fixed_.complete(x, at_x_), before, fixed_.complete(y, at_y_), gradient,
                          joint);
   take(joint, out);
 }
 
 HasConditionals* ConditionalModel::conditionals() {
-  return joint_->conditionals() ? this : nullptr;
+  return inner().conditionals() ? this : nullptr;
 }
 
 void ConditionalModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                                torch::Tensor& out) {
   site_ = fixed_.sites_of(site);
-  joint_->conditionals()->conditional_differences(fixed_.complete(x, at_x_), site_, out);
+  inner().conditionals()->conditional_differences(fixed_.complete(x, at_x_), site_, out);
   const torch::Tensor spare = fixed_.spare_at(site);
   if (spare.defined()) out.masked_fill_(spare.unsqueeze(1), 0);
 }
 
 void ConditionalModel::update_after_move(const torch::Tensor& x, Evaluation& current) {
   Evaluation joint = joint_part(current);
-  joint_->conditionals()->update_after_move(fixed_.complete(x, at_x_), joint);
+  inner().conditionals()->update_after_move(fixed_.complete(x, at_x_), joint);
   current.energy = joint.energy;
   current.cache = joint.cache;
 }
 
 HasEnergyDifferences* ConditionalModel::exact_differences() {
-  return joint_->exact_differences() || fixed_.rows() > 1 ? this : nullptr;
+  return inner().exact_differences() || fixed_.rows() > 1 ? this : nullptr;
 }
 
 int64_t ConditionalModel::difference_calls() const {
-  HasEnergyDifferences* exact = joint_->exact_differences();
+  HasEnergyDifferences* exact = inner().exact_differences();
   return exact ? exact->difference_calls() : 1 + space().neighbours();
 }
 
 void ConditionalModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
-  HasEnergyDifferences* exact = joint_->exact_differences();
+  HasEnergyDifferences* exact = inner().exact_differences();
   if (!exact) return differences_in_turn(*this, x, out);
   Evaluation joint = joint_part(out);
   joint.differences = all_sites(differences_, x, space().kind != StateKind::kBinary);
   exact->evaluate_differences(fixed_.complete(x, at_x_), joint);
   take(joint, out);
+}
+
+HasSweeps* ConditionalModel::sweeps() {
+  return dynamic_cast<RbmModel*>(&inner()) ? this : nullptr;
+}
+
+int64_t ConditionalModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
+                                       const torch::Tensor& chain_ids, torch::Tensor& x,
+                                       Evaluation& current, ops::StepBuffers& counts) {
+  auto& rbm = dynamic_cast<RbmModel&>(inner());
+  if (!held_.defined() || held_.size(0) != x.size(0)) {
+    held_ = rows_for_chains(fixed_.free().logical_not(), x.size(0)).contiguous();
+  }
+  torch::Tensor whole = fixed_.complete(x, at_x_);
+  const int64_t calls = rbm.sweep(steps, rng, chain_ids, whole, current.cache.at(0), current.energy,
+                                  counts, {}, held_);
+  fixed_.update(whole, x);
+  if (fixed_.spare().defined()) current.energy.add_(fixed_.spare_energy(x.size(0)));
+  return calls;
 }
 
 namespace {
@@ -204,12 +224,12 @@ std::shared_ptr<EnergyModel> conditional_rbm(const RbmModel& joint, const FixedS
 }  // namespace
 
 std::shared_ptr<EnergyModel> conditional_model(std::shared_ptr<EnergyModel> joint,
-                                               const FixedSites& fixed) {
+                                               const FixedSites& fixed, bool lasting) {
   if (fixed.fixes_nothing()) return joint;
   if (fixed.rows() == 1) {
     if (joint->as_lattice()) return std::make_shared<ConditionalLattice>(std::move(joint), fixed);
     const auto* rbm = dynamic_cast<const RbmModel*>(joint.get());
-    if (rbm) return conditional_rbm(*rbm, fixed);
+    if (rbm && !lasting) return conditional_rbm(*rbm, fixed);
   }
   return std::make_shared<ConditionalModel>(std::move(joint), fixed);
 }

@@ -17,27 +17,21 @@
 #include <memory>
 
 #include "models/conditional/fixed_sites.h"
-#include "models/energy_model.h"
+#include "models/wrapped_model.h"
 
 namespace isinglass {
 
 // The last form.
-class ConditionalModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
+class ConditionalModel : public WrappedModel,
+                         public HasConditionals,
+                         public HasEnergyDifferences,
+                         public HasSweeps {
  public:
   ConditionalModel(std::shared_ptr<EnergyModel> joint, FixedSites fixed);
 
-  std::string kind_name() const override { return joint_->kind_name(); }
   std::string title() const override;
   StateSpace space() const override { return fixed_.space(); }
-  bool differentiable() const override { return joint_->differentiable(); }
   torch::Tensor base_mean() const override;
-  FlopCounts flops() const override { return joint_->flops(); }
-  bool capturable() const override { return joint_->capturable(); }
-  bool reads_parameters_in_place() const override { return joint_->reads_parameters_in_place(); }
-  void set_gradient_precision(GradientPrecision precision) override {
-    joint_->set_gradient_precision(precision);
-  }
-  bool supports_bfloat16() const override { return joint_->supports_bfloat16(); }
 
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
@@ -56,21 +50,27 @@ class ConditionalModel : public EnergyModel, public HasConditionals, public HasE
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
   int64_t difference_calls() const override;
 
+  // An RBM has block Gibbs sweeps that draw the free units alone.
+  HasSweeps* sweeps() override;
+  int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
+                       torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
+
  private:
   Evaluation joint_part(const Evaluation& known) const;
   torch::Tensor all_sites(ops::Scratch& scratch, const torch::Tensor& x, bool table);
   void take(const Evaluation& joint, Evaluation& out);
 
-  std::shared_ptr<EnergyModel> joint_;
   FixedSites fixed_;
   ops::Scratch at_x_, at_y_;             // whole states, [B, D]
   ops::Scratch gradient_, differences_;  // of all sites, float32 [B, D] or [B, D, K]
   ops::Scratch before_;                  // float64 [B]
+  torch::Tensor held_;                   // bool [B, D], for sweeps: true at fixed sites
   torch::Tensor site_;                   // the sites of the latest conditional differences
 };
 
-// Returns the model of the free sites. It is the joint model itself if nothing is fixed.
+// Returns the model of the free sites. It is the joint model itself if nothing is fixed. `lasting`
+// excludes the RBM of the free units, which does not notice when the joint model changes.
 std::shared_ptr<EnergyModel> conditional_model(std::shared_ptr<EnergyModel> joint,
-                                               const FixedSites& fixed);
+                                               const FixedSites& fixed, bool lasting = false);
 
 }  // namespace isinglass

@@ -6,13 +6,16 @@
 #include <cmath>
 
 #include "io/error.h"
+#include "models/conditional/chain_rows.h"
 
 namespace isinglass {
 namespace {
 
-// Returns which entries are free, bool.
-torch::Tensor free_entries(const torch::Tensor& given) {
-  return given.is_floating_point() ? torch::isnan(given) : given.lt(0);
+// Returns which entries are free, bool. For continuous states −1 is a value like any other.
+torch::Tensor free_entries(const StateSpace& space, const torch::Tensor& given) {
+  if (!given.is_floating_point()) return given.lt(0);
+  const torch::Tensor unknown = torch::isnan(given);
+  return space.discrete() ? unknown | given.eq(-1) : unknown;
 }
 
 void check_values(const StateSpace& space, const torch::Tensor& given, const torch::Tensor& free,
@@ -51,7 +54,7 @@ FixedSites::FixedSites(const StateSpace& whole, const torch::Tensor& given, cons
           "sampled",
           what);
   const torch::Tensor rows = given.detach().to(torch::kCPU).view({-1, whole.sites});
-  const torch::Tensor free = free_entries(rows);
+  const torch::Tensor free = free_entries(whole, rows);
   check_values(whole, rows, free, what);
   const torch::Tensor count = free.sum(1);
   const int64_t most = count.max().item<int64_t>();
@@ -87,39 +90,26 @@ torch::Tensor FixedSites::free() const {
                           : none.scatter(1, sites_, true);
 }
 
-torch::Tensor FixedSites::for_chains(const torch::Tensor& rows, int64_t chains) const {
-  TORCH_CHECK(chains % rows.size(0) == 0, "the fixed sites of ", rows.size(0),
-              " chains cannot be those of ", chains);
-  if (rows.size(0) == 1) return rows.expand({chains, rows.size(1)});
-  return rows.size(0) == chains ? rows : rows.repeat_interleave(chains / rows.size(0), 0);
-}
-
 FixedSites FixedSites::of_chains(int64_t chains, int64_t first, int64_t count) const {
   FixedSites own = *this;
   if (rows() == 1) return own;
-  const auto part = [&](const torch::Tensor& rows) {
-    return rows.defined() ? for_chains(rows, chains).narrow(0, first, count).contiguous() : rows;
-  };
-  own.values_ = part(values_);
-  own.sites_ = part(sites_);
-  own.spare_ = part(spare_);
-  own.kept_ = part(kept_);
-  if (spare_energy_.defined()) {
-    own.spare_energy_ = spare_energy(chains).narrow(0, first, count).contiguous();
+  for (torch::Tensor* rows :
+       {&own.values_, &own.sites_, &own.spare_, &own.kept_, &own.spare_energy_}) {
+    *rows = rows_of_chains(*rows, chains, first, count);
   }
   return own;
 }
 
 torch::Tensor FixedSites::completed_in(torch::Tensor out, const torch::Tensor& free) const {
   const int64_t chains = free.size(0);
-  out.copy_(for_chains(values_, chains));
+  out.copy_(rows_for_chains(values_, chains));
   if (same_sites_) {
     out.index_copy_(1, sites_[0], free);
   } else {
-    out.scatter_(1, for_chains(sites_, chains),
-                 spare_.defined()
-                     ? torch::where(for_chains(spare_, chains), for_chains(kept_, chains), free)
-                     : free);
+    out.scatter_(1, rows_for_chains(sites_, chains),
+                 spare_.defined() ? torch::where(rows_for_chains(spare_, chains),
+                                                 rows_for_chains(kept_, chains), free)
+                                  : free);
   }
   return out;
 }
@@ -138,14 +128,14 @@ torch::Tensor FixedSites::complete(const torch::Tensor& free, ops::Scratch& scra
 torch::Tensor FixedSites::complete_relaxed(const torch::Tensor& free) const {
   const int64_t chains = free.size(0);
   const auto relaxed = [&](const torch::Tensor& values) {
-    const torch::Tensor rows = for_chains(values, chains);
+    const torch::Tensor rows = rows_for_chains(values, chains);
     return (whole_.one_hot() ? torch::one_hot(rows.to(torch::kInt64), whole_.categories) : rows)
         .to(free.scalar_type());
   };
   const torch::Tensor whole = relaxed(values_);
   if (same_sites_) return whole.index_copy(1, sites_[0], free);
   const auto as_free = [&](const torch::Tensor& rows) {
-    const torch::Tensor all = for_chains(rows, chains);
+    const torch::Tensor all = rows_for_chains(rows, chains);
     return free.dim() == 3 ? all.unsqueeze(2).expand_as(free) : all;
   };
   return whole.scatter(
@@ -165,7 +155,7 @@ void FixedSites::restrict(const torch::Tensor& whole, torch::Tensor& out) const 
     return;
   }
   const auto as_out = [&](const torch::Tensor& rows) {
-    const torch::Tensor all = for_chains(rows, whole.size(0));
+    const torch::Tensor all = rows_for_chains(rows, whole.size(0));
     return whole.dim() == 3 ? all.unsqueeze(2).expand(shape) : all;
   };
   at::gather_out(out, whole, 1, as_out(sites_));
@@ -178,19 +168,26 @@ torch::Tensor FixedSites::restrict(const torch::Tensor& whole) const {
   return free;
 }
 
+void FixedSites::update(const torch::Tensor& whole, torch::Tensor& free) const {
+  if (spare_.defined()) {
+    free.copy_(torch::where(rows_for_chains(spare_, free.size(0)), free, restrict(whole)));
+  } else {
+    restrict(whole, free);
+  }
+}
+
 torch::Tensor FixedSites::sites_of(const torch::Tensor& entry) const {
   if (same_sites_) return sites_[0].index_select(0, entry);
-  return for_chains(sites_, entry.size(0)).gather(1, entry.unsqueeze(1)).squeeze(1);
+  return rows_for_chains(sites_, entry.size(0)).gather(1, entry.unsqueeze(1)).squeeze(1);
 }
 
 torch::Tensor FixedSites::spare_energy(int64_t chains) const {
-  if (!spare_energy_.defined() || spare_energy_.size(0) == chains) return spare_energy_;
-  return spare_energy_.repeat_interleave(chains / spare_energy_.size(0));
+  return spare_energy_.defined() ? rows_for_chains(spare_energy_, chains) : spare_energy_;
 }
 
 torch::Tensor FixedSites::spare_at(const torch::Tensor& entry) const {
   if (!spare_.defined()) return {};
-  return for_chains(spare_, entry.size(0)).gather(1, entry.unsqueeze(1)).squeeze(1);
+  return rows_for_chains(spare_, entry.size(0)).gather(1, entry.unsqueeze(1)).squeeze(1);
 }
 
 }  // namespace isinglass

@@ -16,7 +16,7 @@ namespace isinglass {
 
 class FixedSites {
  public:
-  // given: [D], for all chains, or [N, D], where each row holds for as many consecutive chains. An
+  // given: [D], for all chains, or [N, D], whose rows hold for chains in turn (chain_rows.h). An
   // entry is the value that the site keeps, or −1 (NaN in floating-point tensors) at a site that is
   // sampled. `what` names the tensor in messages. Throws Error if a value is not one of the space,
   // if no row has a free site, and for permutations. The tensors are on `device`.
@@ -48,6 +48,8 @@ class FixedSites {
   // Returns the entries of x_A of a tensor [B, D] or [B, D, K]; entries that are spare are 0.
   void restrict(const torch::Tensor& whole, torch::Tensor& out) const;
   torch::Tensor restrict(const torch::Tensor& whole) const;
+  // Writes the entries of x_A of discrete states [B, D] into x_A [B, A], except for spare ones.
+  void update(const torch::Tensor& whole, torch::Tensor& free) const;
   // Returns the sites of x, int64 [B], that these entries of x_A belong to.
   torch::Tensor sites_of(const torch::Tensor& entry) const;
   // Returns true at those of them that are spare, bool [B]; undefined if none can be.
@@ -55,7 +57,6 @@ class FixedSites {
 
  private:
   FixedSites() = default;
-  torch::Tensor for_chains(const torch::Tensor& rows, int64_t chains) const;
   torch::Tensor completed_in(torch::Tensor out, const torch::Tensor& free) const;
 
   StateSpace whole_;

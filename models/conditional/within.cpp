@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "io/error.h"
+#include "models/conditional/chain_rows.h"
 #include "models/conditional/differences_in_turn.h"
 #include "models/states.h"
 
@@ -18,8 +19,8 @@ constexpr double kForbidden = 1e6;
 
 WithinModel::WithinModel(std::shared_ptr<EnergyModel> joint, const torch::Tensor& reference,
                          int64_t most)
-    : joint_(register_module("joint", std::move(joint))), most_(most) {
-  const StateSpace space = joint_->space();
+    : WrappedModel(std::move(joint)), most_(most) {
+  const StateSpace space = inner().space();
   require(space.discrete() && space.kind != StateKind::kPermutation,
           "the states near a reference state are limited for discrete sites only");
   require_option(most >= 1 && most <= space.sites, "within", static_cast<double>(most),
@@ -31,37 +32,29 @@ WithinModel::WithinModel(std::shared_ptr<EnergyModel> joint, const torch::Tensor
   register_buffer("within", torch::full({}, most, torch::kInt64));
 }
 
-torch::Tensor WithinModel::reference_of(int64_t chains) const {
-  const int64_t rows = reference_.size(0);
-  TORCH_CHECK(chains % rows == 0, "the reference states of ", rows, " chains cannot be those of ",
-              chains);
-  if (rows == 1) return reference_.expand({chains, reference_.size(1)});
-  return rows == chains ? reference_ : reference_.repeat_interleave(chains / rows, 0);
-}
-
 torch::Tensor WithinModel::energy(const torch::Tensor& x) {
-  const torch::Tensor u = joint_->energy(x);
+  const torch::Tensor u = inner().energy(x);
   if (x.is_floating_point()) return u;
-  const torch::Tensor far = (x != reference_of(x.size(0))).sum(1) > most_;
+  const torch::Tensor far = (x != rows_for_chains(reference_, x.size(0))).sum(1) > most_;
   return u.masked_fill(far, std::numeric_limits<double>::infinity());
 }
 
 void WithinModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
-  joint_->evaluate_energy(x, out);
+  inner().evaluate_energy(x, out);
   limit(x, out.energy);
 }
 
 // Makes the energies outside of the ball infinite, and returns the sites whose change would leave
 // it, bool [B, D].
 torch::Tensor WithinModel::limit(const torch::Tensor& x, torch::Tensor& energy) const {
-  const torch::Tensor same = x == reference_of(x.size(0));
+  const torch::Tensor same = x == rows_for_chains(reference_, x.size(0));
   const torch::Tensor distance = same.logical_not().sum(1);
   energy.masked_fill_(distance > most_, std::numeric_limits<double>::infinity());
   return same & distance.eq(most_).unsqueeze(1);
 }
 
 void WithinModel::evaluate(const torch::Tensor& x, Evaluation& out) {
-  joint_->evaluate(x, out);
+  inner().evaluate(x, out);
   const StateSpace space = this->space();
   const torch::Tensor held = limit(x, out.energy);
   if (space.kind == StateKind::kBinary) {
@@ -75,7 +68,7 @@ void WithinModel::evaluate(const torch::Tensor& x, Evaluation& out) {
 }
 
 void WithinModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
-  HasEnergyDifferences* exact = joint_->exact_differences();
+  HasEnergyDifferences* exact = inner().exact_differences();
   if (!exact) return differences_in_turn(*this, x, out);
   exact->evaluate_differences(x, out);
   const StateSpace space = this->space();
@@ -91,8 +84,8 @@ void WithinModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) 
 
 void WithinModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                           torch::Tensor& out) {
-  joint_->conditionals()->conditional_differences(x, site, out);
-  const torch::Tensor same = x == reference_of(x.size(0));
+  inner().conditionals()->conditional_differences(x, site, out);
+  const torch::Tensor same = x == rows_for_chains(reference_, x.size(0));
   const torch::Tensor at = site.unsqueeze(1);
   const torch::Tensor held =
       same.gather(1, at) & same.logical_not().sum(1, /*keepdim=*/true).eq(most_);

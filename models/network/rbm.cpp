@@ -173,10 +173,11 @@ int64_t RbmModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
 
 int64_t RbmModel::sweep(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                         torch::Tensor& x, torch::Tensor& inputs, const torch::Tensor& energy,
-                        ops::StepBuffers& counts, const ops::PathTensors& path) {
+                        ops::StepBuffers& counts, const ops::PathTensors& path,
+                        const torch::Tensor& held) {
   torch::NoGradGuard no_grad;
   ops::sweep_hidden(sweep_weights(), steps, rng, chain_ids, x, inputs, energy, sweep_scratch_,
-                    counts, path);
+                    counts, path, held);
   return 2 * steps;
 }
 

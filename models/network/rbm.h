@@ -53,10 +53,12 @@ class RbmModel : public EnergyModel,
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
   // Makes such sweeps at points of the annealing path (models/network/annealed_rbm.h). If `energy`
-  // is undefined, energies are not computed.
+  // is undefined, energies are not computed. Sites at which `held`, bool [B, D], is true keep their
+  // values.
   int64_t sweep(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                 torch::Tensor& x, torch::Tensor& inputs, const torch::Tensor& energy,
-                ops::StepBuffers& counts, const ops::PathTensors& path);
+                ops::StepBuffers& counts, const ops::PathTensors& path,
+                const torch::Tensor& held = {});
   const torch::Tensor& visible_biases() const { return b_v_; }  // [D] or [D, K]
   int64_t hidden() const { return b_h_.size(0); }
   torch::Tensor hidden_inputs(const torch::Tensor& v) const;  // b_h + W v, float32 [B, H]

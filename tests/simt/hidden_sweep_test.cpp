@@ -1,6 +1,9 @@
 // kernels/rbm/rbm_gibbs.cu against rbm_gibbs_cpu.cpp, bit for bit; and several sweeps of one
 // launch against as many launches.
 #include "kernels/rbm/rbm_gibbs.h"
+
+#include <memory>
+
 #include "tests/simt/twins.h"
 
 namespace isinglass {
@@ -29,8 +32,9 @@ std::vector<float> tiled(const std::vector<float>& biases, int64_t units, Entry 
 
 // Makes `launches` launches of `steps` sweeps each. betas: the number of points of the joint path;
 // 0: only its end. Biases lie around `bias`.
+// `holds`: about a third of the sites keep their values.
 Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int64_t betas = 0,
-            float bias = 0) {
+            float bias = 0, bool holds = false) {
   Inputs inputs(21);
   const auto w = inputs.reals<float>(s.hidden * s.visible(), 0.3);
   auto visible_biases = inputs.reals<float>(s.visible(), 1);
@@ -53,6 +57,9 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int
             std::vector<int64_t>(b),
             std::vector<int64_t>(b)};
   o.inputs[0] = INFINITY;  // counted
+  const std::vector<uint8_t> start = o.x;
+  const auto held = std::make_unique<bool[]>(b * s.sites);
+  for (int64_t n = 0; n < b * s.sites; ++n) held[n] = n % 7 < 2;
   const auto logits = inputs.reals<float>(s.visible(), 1);
   std::vector<double> beta(betas);
   for (int64_t n = 0; n < betas; ++n) beta[n] = betas == 1 ? 0.3 : n / (betas - 1.0);
@@ -72,8 +79,14 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int
          {o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(), o.hops_sum.data(),
           o.non_finite.data()},
          words.data(),
-         path},
+         path,
+         holds ? held.get() : nullptr},
         nullptr);
+  }
+  for (int64_t n = 0; holds && n < b * s.sites; ++n) {
+    if (held[n]) {
+      EXPECT_EQ(o.x[n], start[n]);
+    }
   }
   // The energies after sweeps are those of the states.
   std::vector<double> energy(b);
@@ -96,6 +109,18 @@ TEST(HiddenSweepTwins, SweepAlike) {
       EXPECT_TRUE(run(shape, 1, 3, Twin::kCpu) == apart);
       EXPECT_TRUE(run(shape, 1, 3, Twin::kCuda) == apart);
       EXPECT_EQ(apart.non_finite[0], 1);
+    }
+  }
+}
+
+TEST(HiddenSweepTwins, HeldSitesKeepTheirValues) {
+  for (const Size& size : {Size{2, 5}, Size{9, 7}, Size{30, 133}}) {
+    for (const int columns : {1, 3}) {
+      const SweepShape shape{size.chains, size.sites, columns, 31};
+      expect_twins([&](Twin twin) { return run(shape, 1, 2, twin, 0, 0, true); });
+      const Outcome apart = run(shape, 3, 1, Twin::kCpu, 1, 0, true);
+      EXPECT_TRUE(run(shape, 1, 3, Twin::kCuda, 1, 0, true) == apart);
+      EXPECT_FALSE(run(shape, 3, 1, Twin::kCpu, 1) == apart);
     }
   }
 }

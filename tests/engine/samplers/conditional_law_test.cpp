@@ -130,15 +130,22 @@ TEST_P(ConditionalLaw, EverySamplerDrawsFromIt) {
       const double sites = static_cast<double>(law.model->space().sites);
       if (entry.option("radius")) options.radius = std::min(2.0, (sites + 1) / 2);
       if (entry.option("block")) options.block = std::min(2.0, sites);
-      std::unique_ptr<Sampler> sampler;
-      try {
-        sampler = make_sampler(entry.name, options, *law.model);
-      } catch (const Error&) {
-        continue;  // block sweeps need a model that has them
+      std::vector<SamplerOptions> all = {options};
+      if (entry.option("scan")) {
+        options.scan = Scan::kChromatic;
+        all.push_back(options);
       }
-      if (!sampler->exact()) continue;
-      ++fitting;
-      expect_law(law, *sampler);
+      for (const SamplerOptions& each : all) {
+        std::unique_ptr<Sampler> sampler;
+        try {
+          sampler = make_sampler(entry.name, each, *law.model);
+        } catch (const Error&) {
+          continue;  // block sweeps need a model that has them
+        }
+        if (!sampler->exact()) continue;
+        ++fitting;
+        expect_law(law, *sampler);
+      }
     }
     EXPECT_GT(fitting, 5);
   }
