@@ -57,7 +57,7 @@ void show(EventFile& events, const LikelihoodEvaluation& evaluation,
               {"log_z_se", "weight_ess", "log_z_upper", "log_z_upper_se", "weight_ess_reverse",
                "log_z_bidirectional", "bracket", "tempering", "log_likelihood", "bits_per_dim",
                "acceptance"});
-  for (const auto& [name, value] : estimate.chains()) {
+  for (const auto& [name, value] : evaluation.chains()) {
     const torch::Tensor& tensor = std::get<torch::Tensor>(value.value);
     if (name.starts_with("log_weights")) events.histogram(end, name, numbers(tensor));
     if (name != "x") continue;
@@ -124,7 +124,7 @@ std::string run_evaluate(const Options& options) {
     if (!finished) throw Interrupted("the evaluation was saved after " + standing());
     if (!is_rank0()) return;
     json = evaluation.json();
-    write_pt(out.file("chains.pt"), PtValue{evaluation.estimate().chains()});
+    write_pt(out.file("chains.pt"), PtValue{evaluation.chains()});
     const torch::Tensor rungs = evaluation.estimate().rung_history();
     if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
     write_file(out.file("ais.json"), text_of(json, 2) + "\n");

@@ -11,6 +11,7 @@
 #include "io/json.h"
 #include "io/sha256.h"
 #include "lab/identity.h"
+#include "lab/run/restricted.h"
 #include "lab/run/summary.h"
 #include "models/combined/shifted.h"
 #include "models/identity.h"
@@ -51,6 +52,9 @@ int64_t closed(const std::vector<Json>& images) {
 ConditionalEvaluation::ConditionalEvaluation(EvaluateSpec spec, Context context, Given given)
     : spec_(std::move(spec)), context_(std::move(context)), data_(std::move(given.data)) {
   require_options(data_ || !spec_.data.name.empty(), "`inpaint` needs `dataset`");
+  require_options(
+      !restriction_options(spec_.restriction, given).given(),
+      "`inpaint` says which pixels are given; `fixed`, `allowed` and `within` exclude it");
   spec_.data = resolved(spec_.data);
   if (!data_) data_ = images_of(spec_.data);
   spec_.inpaint = absolute_mask(spec_.inpaint);

@@ -22,6 +22,7 @@
 #include "lab/identity.h"
 #include "lab/run/annealing_path.h"
 #include "lab/run/memory.h"
+#include "lab/run/restricted.h"
 #include "lab/run/summary.h"
 #include "lab/run/tempering.h"
 #include "lab/spec/field.h"
@@ -141,6 +142,8 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   take_image_size(spec_, data_ ? &*data_ : nullptr);
   model_ = given.model ? given.model : evaluated_model(spec_, device);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
+  whole_ = model_;
+  restrict_states(given);
   set_gradient_precision(spec_.model, *model_, device);
   resolve_path(spec_, *model_);
   if (tempers()) {
@@ -168,6 +171,39 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
           model_->title());
   if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
   begin_round();
+}
+
+// Replaces the model by that of the restricted states.
+void LikelihoodEvaluation::restrict_states(const Given& given) {
+  const RestrictionOptions options = restriction_options(spec_.restriction, given);
+  if (!options.given()) return;
+  require_options(
+      !data_,
+      "`fixed`, `allowed` and `within` go with log Z alone, without `dataset`; `inpaint` "
+      "says how likely some pixels of images are given the others");
+  require_options(!given.mean.defined(),
+                  "the mean where annealing begins cannot be given with `fixed`, `allowed` or "
+                  "`within`");
+  require_options(!starts_from_file(spec_.reverse_from),
+                  "`reverse-from` cannot be a file with `fixed`, `allowed` or `within`");
+  restriction_.emplace(whole_->space(), options, context_.device);
+  require_options(restriction_->rows() == 1,
+                  "log Z is that of one restriction, but {} holds {} rows; a single one is needed",
+                  options.fixed.defined() && options.fixed.dim() > 1 ? options.fixed_name
+                                                                     : options.reference_name,
+                  restriction_->rows());
+  model_ = restricted(whole_, *restriction_, context_.device);
+}
+
+PtDict LikelihoodEvaluation::chains() const {
+  PtDict chains = estimate_->chains();
+  if (!restriction_) return chains;
+  for (auto& [name, value] : chains) {
+    if (!name.starts_with("x")) continue;
+    const torch::Tensor x = std::get<torch::Tensor>(value.value);
+    value = {restriction_->complete(x.to(context_.device)).to(x.device())};
+  }
+  return chains;
 }
 
 bool LikelihoodEvaluation::tempers() const {
@@ -363,7 +399,7 @@ bool LikelihoodEvaluation::another_round() const {
 }
 
 torch::Tensor LikelihoodEvaluation::energies_of(const torch::Tensor& x) const {
-  return energies(*model_, x, context_.device);
+  return energies(*whole_, x, context_.device);
 }
 
 std::string LikelihoodEvaluation::outcome() const {

@@ -19,6 +19,7 @@
 #include "lab/evaluation/log_z_estimate.h"
 #include "lab/run/assemble.h"
 #include "lab/spec/spec.h"
+#include "models/conditional/restriction.h"
 #include "train/likelihood.h"
 
 namespace isinglass {
@@ -64,6 +65,8 @@ class LikelihoodEvaluation {
   // known well enough, too.
   const BracketVerdict& verdict() const { return verdict_; }
   std::string text() const;  // Returns the lines about log Z for the terminal.
+  // Returns the contents of chains.pt, with whole states where states are restricted.
+  PtDict chains() const;
   // Returns the energies U of the model at given states, float64 [N] on the CPU.
   torch::Tensor energies_of(const torch::Tensor& x) const;
   // Returns how rounds of `until-closed` ended; empty if the spec does not ask for them.
@@ -76,6 +79,7 @@ class LikelihoodEvaluation {
   using Clock = std::chrono::steady_clock;
 
   void check_data();
+  void restrict_states(const Given& given);
   bool reverses() const { return *spec_.reverse; }
   bool tempers() const;
   int64_t steps() const { return spec_.temperatures << round_; }  // Counts temperatures or scans.
@@ -97,7 +101,8 @@ class LikelihoodEvaluation {
 
   EvaluateSpec spec_;
   Context context_;
-  std::shared_ptr<EnergyModel> model_;
+  std::shared_ptr<EnergyModel> whole_, model_;  // They differ if the states are restricted.
+  std::optional<Restriction> restriction_;
   std::unique_ptr<Sampler> sampler_;
   std::optional<Dataset> data_;
   std::string data_hash_;  // Holds the SHA-256 of the data, or "none".

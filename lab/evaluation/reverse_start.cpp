@@ -64,6 +64,11 @@ ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t c
 
 }  // namespace
 
+bool starts_from_file(const std::string& said) {
+  return !said.empty() && said != kExactStart && said != kChainsStart && said != kTemperedStart &&
+         said != kAnyStart;
+}
+
 std::string resolved_reverse_start(const std::string& said, const EnergyModel& model) {
   const bool exact = exact_samples_of(model) != nullptr;
   if (said.empty() || said == kAnyStart) return exact ? kExactStart : kAnyStart;

@@ -17,6 +17,9 @@ inline constexpr const char* kTemperedStart = "tempering";
 // Means "chains" in the first round and "tempering" in later rounds if the chains have not mixed.
 inline constexpr const char* kAnyStart = "auto";
 
+// Returns true if reverse-from names a file of states.
+bool starts_from_file(const std::string& said);
+
 // Returns the spec's start, by name or file. If the spec names none or "auto", returns "exact" for
 // a model with exact draws and "auto" otherwise. Throws Error for "exact" if the model has no exact
 // draws.

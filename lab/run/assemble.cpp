@@ -246,15 +246,6 @@ bool multiplies_bfloat16(torch::Device device) {
 
 }  // namespace
 
-std::shared_ptr<EnergyModel> restricted(std::shared_ptr<EnergyModel> model,
-                                        const Restriction& restriction, torch::Device device) {
-  EnergyModel& whole = at_temperature_one(*model);
-  if (&whole == model.get()) return restriction.restrict_model(std::move(model));
-  const auto original = std::dynamic_pointer_cast<EnergyModel>(whole.shared_from_this());
-  return std::make_shared<AtTemperature>(restriction.restrict_model(original),
-                                         temperature_of(*model), device);
-}
-
 void set_gradient_precision(const ModelSpec& spec, EnergyModel& model, torch::Device device) {
   const bool low = spec.gradient_precision == "auto"
                        ? model.supports_bfloat16() && multiplies_bfloat16(device)

@@ -10,7 +10,6 @@
 #include "engine/sampler.h"
 #include "io/torch.h"
 #include "lab/spec/spec.h"
-#include "models/conditional/restriction.h"
 #include "models/energy_model.h"
 #include "train/data/dataset.h"
 
@@ -86,10 +85,6 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
 std::shared_ptr<EnergyModel> at_temperature_of(const ModelSpec& spec,
                                                std::shared_ptr<EnergyModel> model,
                                                torch::Device device);
-
-// Returns the restricted model, at the temperature of the model.
-std::shared_ptr<EnergyModel> restricted(std::shared_ptr<EnergyModel> model,
-                                        const Restriction& restriction, torch::Device device);
 
 // Sets the precision of gradients for a model on this device.
 void set_gradient_precision(const ModelSpec& spec, EnergyModel& model, torch::Device device);

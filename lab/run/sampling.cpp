@@ -16,6 +16,7 @@
 #include "io/sha256.h"
 #include "kernels/random/philox.h"
 #include "lab/run/memory.h"
+#include "lab/run/restricted.h"
 #include "lab/run/summary.h"
 #include "lab/spec/field.h"
 #include "models/combined/wrong_gradient.h"
@@ -132,41 +133,27 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   statistic_ = make_statistic(spec_.statistic, whole_->space(), device);
 }
 
-// Returns the values of fixed sites, undefined if there are none, and says where they come from.
-torch::Tensor Sampling::values_of_fixed(const torch::Tensor& given, std::string& source) {
-  require_options(spec_.inpaint.empty() || (spec_.fixed.empty() && !given.defined()),
-                  "`inpaint` and `fixed` exclude each other");
-  if (!spec_.inpaint.empty()) {
-    require_options(images_ || !spec_.data.name.empty(), "`inpaint` needs `dataset`");
-    spec_.inpaint = absolute_mask(spec_.inpaint);
-    const Dataset data = images_ ? *images_ : images_of(spec_.data);
-    note_data(data);
-    inpainting_ =
-        inpainting_of(data, whole_->space(), spec_.inpaint, spec_.inpaint_images, spec_.seed);
-    spec_.inpaint_images = inpainting_->images.size(0);
-    source = data.name;
-    return inpainting_->fixed_values();
-  }
-  if (given.defined() || spec_.fixed.empty()) return given;
-  spec_.fixed = std::filesystem::absolute(spec_.fixed);
-  source = spec_.fixed.string();
-  return read_tensor(source);
+// Returns the known pixels of the images that are inpainted, and their name.
+torch::Tensor Sampling::known_pixels(std::string& source) {
+  require_options(images_ || !spec_.data.name.empty(), "`inpaint` needs `dataset`");
+  spec_.inpaint = absolute_mask(spec_.inpaint);
+  const Dataset data = images_ ? *images_ : images_of(spec_.data);
+  note_data(data);
+  inpainting_ =
+      inpainting_of(data, whole_->space(), spec_.inpaint, spec_.inpaint_images, spec_.seed);
+  spec_.inpaint_images = inpainting_->images.size(0);
+  source = data.name;
+  return inpainting_->fixed_values();
 }
 
 // Replaces the model by that of the restricted states.
 void Sampling::restrict_states(const Given& given) {
-  RestrictionOptions options;
-  options.fixed = values_of_fixed(given.fixed, options.fixed_name);
-  const auto read = [](const torch::Tensor& own, std::filesystem::path& file, std::string& name) {
-    if (own.defined() || file.empty()) return own;
-    file = std::filesystem::absolute(file);
-    name = file.string();
-    return read_tensor(file);
-  };
-  options.allowed = read(given.allowed, spec_.allowed, options.allowed_name);
-  options.reference = read(given.reference, spec_.reference, options.reference_name);
-  options.within = spec_.within;
-  if (!options.given() && !options.within) return;
+  RestrictionOptions options = restriction_options(spec_.restriction, given);
+  if (!spec_.inpaint.empty()) {
+    require_options(!options.fixed.defined(), "`inpaint` and `fixed` exclude each other");
+    options.fixed = known_pixels(options.fixed_name);
+  }
+  if (!options.given()) return;
   const Restriction all(whole_->space(), options, context_.device);
   if (!spec_.chains) {
     // The smallest multiple of the rows that is no less than the default.

@@ -16,6 +16,7 @@
 #include "lab/run/inpainting.h"
 #include "lab/run/tempering.h"
 #include "lab/spec/spec.h"
+#include "models/conditional/restriction.h"
 
 namespace isinglass {
 
@@ -89,7 +90,7 @@ class Sampling {
  private:
   EnergyModel& target() const { return cooling_ ? cooling_->model() : *model_; }
   std::shared_ptr<EnergyModel> make_model();
-  torch::Tensor values_of_fixed(const torch::Tensor& given, std::string& source);
+  torch::Tensor known_pixels(std::string& source);
   void restrict_states(const Given& given);
   Shard own_chains_of(int64_t chains) const;
   void seek_solutions();

@@ -9,6 +9,32 @@
 namespace isinglass {
 namespace {
 
+// Returns the options that restrict the states. `rows` says which shapes the tensors of states have,
+// and `init` what else they do.
+Fields<RestrictionSpec> restriction_fields(const std::string& rows, const std::string& init) {
+  return {
+      field(&RestrictionSpec::fixed,
+            {.name = "fixed",
+             .unit = "FILE",
+             .help = "keeps some sites at given values and samples the others given them: a file "
+                     "(.pt, .npy) of values [D]" +
+                     rows + "; -1 or NaN marks a site that is sampled"}),
+      field(&RestrictionSpec::allowed,
+            {.name = "allowed",
+             .unit = "FILE",
+             .help = "limits the values of sites: a file (.pt, .npy) of a table [D, K] that is not "
+                     "0 where a site may take a value"}),
+      field(&RestrictionSpec::within,
+            {.name = "within",
+             .unit = "N",
+             .help = "limits the states to those that differ from `reference` at N sites at most",
+             .minimum = 1}),
+      field(&RestrictionSpec::reference,
+            {.name = "reference",
+             .unit = "FILE",
+             .help = "with `within`: a file (.pt, .npy) of a state [D]" + rows + init})};
+}
+
 // Appends model, weights, … of a spec that loads a model.
 template <class Spec>
 void append_model(Fields<Spec>& all, Fields<ModelSpec> more = {}) {
@@ -101,31 +127,15 @@ Fields<SampleSpec> sample_table() {
               .unit = "STATES",
               .help = "where chains start: random, data (training images of `dataset`), instance "
                       "(where the target's paper starts chains) or a .pt file of states [B, D]",
-              .names = {"random", "data", "instance"}}),
-       field(&SampleSpec::fixed,
-             {.name = "fixed",
-              .unit = "FILE",
-              .help = "keeps some sites at given values and samples the others given them: a file "
-                      "(.pt, .npy) of values [D], or [N, D] with a row for each chain or for as "
-                      "many consecutive ones; -1 or NaN marks a site that is sampled"}),
-       field(
-           &SampleSpec::allowed,
-           {.name = "allowed",
-            .unit = "FILE",
-            .help = "limits the values of sites: a file (.pt, .npy) of a table [D, K] that is not "
-                    "0 where a site may take a value"}),
-       field(&SampleSpec::within,
-             {.name = "within",
-              .unit = "N",
-              .help = "limits the states to those that differ from `reference` at N sites at most",
-              .minimum = 1}),
-       field(
-           &SampleSpec::reference,
-           {.name = "reference",
-            .unit = "FILE",
-            .help = "with `within`: a file (.pt, .npy) of a state [D], or of states [N, D] with a "
-                    "row for each chain or for as many consecutive ones; chains start there"}),
-       field(&SampleSpec::inpaint,
+              .names = {"random", "data", "instance"}})});
+  append(all, Topic::kRun,
+         fields_in(&SampleSpec::restriction,
+                   restriction_fields(
+                       ", or [N, D] with a row for each chain or for as many consecutive ones",
+                       "; chains start there")));
+  append(
+      all, Topic::kRun,
+      {field(&SampleSpec::inpaint,
              inpaint_option("samples the missing pixels of test images of `dataset` given the "
                             "others")),
        field(&SampleSpec::inpaint_images,
@@ -200,8 +210,11 @@ Fields<EvaluateSpec> evaluate_table() {
               .unit = "NAME",
               .help = "ais: annealed importance sampling; tempering: Bennett's acceptance ratio "
                       "between adjacent rungs of parallel tempering",
-              .choices = method_names()}),
-       field(&EvaluateSpec::inpaint,
+              .choices = method_names()})});
+  append(all, Topic::kRun, fields_in(&EvaluateSpec::restriction, restriction_fields("", "")));
+  append(
+      all, Topic::kRun,
+      {field(&EvaluateSpec::inpaint,
              inpaint_option("estimates how likely the missing pixels of test images of `dataset` "
                             "are given the others, image by image")),
        field(&EvaluateSpec::inpaint_images, inpaint_images_option("")),

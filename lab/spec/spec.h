@@ -82,6 +82,14 @@ struct DataSpec {
 // This is the default of training and bench, and of all discrete states with a gradient.
 inline constexpr const char* kDefaultSampler = "pafs";
 
+// Names what restricts the states (models/conditional/restriction.h).
+struct RestrictionSpec {
+  std::filesystem::path fixed = {};      // Names a file of the sites that keep their values.
+  std::filesystem::path allowed = {};    // Names a file of the values that sites may take.
+  std::filesystem::path reference = {};  // Names a file of states,
+  std::optional<int64_t> within = {};    // from which at most so many sites differ.
+};
+
 struct SampleSpec {
   ModelSpec model = {};
   SamplerSpec sampler = {};
@@ -91,12 +99,8 @@ struct SampleSpec {
   int64_t burn_in = 0;
   std::optional<int64_t> steps = {};  // A grid requires it; otherwise kDefaultSteps applies.
   int64_t thin = 1;
-  std::string init = "random";         // Takes random, data, instance or a file of states.
-  std::filesystem::path fixed = {};    // Names a file of the sites that keep their values.
-  std::filesystem::path allowed = {};  // Names a file of the values that sites may take.
-  // Names a file of states from which at most `within` sites differ.
-  std::filesystem::path reference = {};
-  std::optional<int64_t> within = {};
+  std::string init = "random";  // Takes random, data, instance or a file of states.
+  RestrictionSpec restriction = {};
   std::string inpaint = {};                    // Takes upper, lower, left, right, random or a file.
   std::optional<int64_t> inpaint_images = {};  // Counts the images that are inpainted.
   std::optional<Temperatures> anneal = {};     // Cools the chains during burn-in.
@@ -153,10 +157,11 @@ struct EvaluateSpec {
   int64_t chains = AisOptions().chains;
   int64_t temperatures = AisOptions().temperatures;  // Counts the scans of tempering as well.
   std::string method = "ais";                        // Takes ais or tempering.
-  std::string inpaint = {};                          // Evaluates missing pixels; as in SampleSpec.
-  std::optional<int64_t> inpaint_images = {};        // Counts the images that are evaluated.
-  std::string rungs = {};                            // Gives tempering a number of rungs, or auto.
-  std::optional<int64_t> exploration = {};  // Counts the local steps per scan of tempering.
+  RestrictionSpec restriction = {};
+  std::string inpaint = {};                    // Evaluates missing pixels; as in SampleSpec.
+  std::optional<int64_t> inpaint_images = {};  // Counts the images that are evaluated.
+  std::string rungs = {};                      // Gives tempering a number of rungs, or auto.
+  std::optional<int64_t> exploration = {};     // Counts the local steps per scan of tempering.
   // Sets the scale of the reference at β = 0, for continuous states.
   std::optional<double> start_scale = {};
   std::string schedule = {};  // Selects the schedule of annealing.

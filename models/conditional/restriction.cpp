@@ -5,6 +5,7 @@
 
 #include "io/error.h"
 #include "io/sha256.h"
+#include "models/conditional/chain_rows.h"
 #include "models/conditional/conditional.h"
 #include "models/conditional/within.h"
 #include "models/states.h"
@@ -37,7 +38,8 @@ FixedSites fixed_of(const StateSpace& whole, const std::optional<AllowedValues>&
 
 Restriction::Restriction(const StateSpace& whole, const RestrictionOptions& options,
                          torch::Device device)
-    : allowed_(allowed_of(whole, options, device)),
+    : whole_(whole),
+      allowed_(allowed_of(whole, options, device)),
       fixed_(fixed_of(whole, allowed_, options, device)) {
   require_options(options.reference.defined() == options.within.has_value(),
                   "`within` needs `reference`, the state from which at most so many sites differ, "
@@ -63,17 +65,16 @@ int64_t Restriction::rows() const {
 Restriction Restriction::of_chains(int64_t chains, int64_t first, int64_t count) const {
   Restriction own = *this;
   own.fixed_ = fixed_.of_chains(chains, first, count);
-  if (reference_.defined() && reference_.size(0) > 1) {
-    own.reference_ = reference(chains).narrow(0, first, count).contiguous();
-  }
+  own.reference_ = rows_of_chains(reference_, chains, first, count);
   return own;
 }
 
-std::shared_ptr<EnergyModel> Restriction::restrict_model(std::shared_ptr<EnergyModel> whole) const {
+std::shared_ptr<EnergyModel> Restriction::restrict_model(std::shared_ptr<EnergyModel> whole,
+                                                         bool lasting) const {
   std::shared_ptr<EnergyModel> model = std::move(whole);
   if (within_ > 0) model = std::make_shared<WithinModel>(model, reference_, within_);
   if (allowed_) model = std::make_shared<AllowedModel>(model, *allowed_);
-  return conditional_model(model, fixed_);
+  return conditional_model(model, fixed_, lasting);
 }
 
 torch::Tensor Restriction::complete(const torch::Tensor& x) const {
@@ -102,10 +103,7 @@ torch::Tensor Restriction::extra_energy(const torch::Tensor& x) const {
 }
 
 torch::Tensor Restriction::reference(int64_t chains) const {
-  if (!reference_.defined()) return {};
-  const int64_t rows = reference_.size(0);
-  return rows == 1 ? reference_.expand({chains, reference_.size(1)})
-                   : reference_.repeat_interleave(chains / rows, 0);
+  return reference_.defined() ? rows_for_chains(reference_, chains) : reference_;
 }
 
 std::string Restriction::sha256() const {

@@ -23,7 +23,9 @@ struct RestrictionOptions {
   std::string fixed_name = "the values of fixed sites", allowed_name = "the allowed values",
               reference_name = "the reference states";
 
-  bool given() const { return fixed.defined() || allowed.defined() || reference.defined(); }
+  bool given() const {
+    return fixed.defined() || allowed.defined() || reference.defined() || within.has_value();
+  }
 };
 
 class Restriction {
@@ -31,12 +33,15 @@ class Restriction {
   // Throws Error for what does not fit the space.
   Restriction(const StateSpace& whole, const RestrictionOptions& options, torch::Device device);
 
+  const StateSpace& whole() const { return whole_; }
   // Returns the number of rows of the tensors that hold for chains in turn: 1, or N. Their numbers
   // have to agree or to be 1.
   int64_t rows() const;
   // Returns the restriction of the chains first … first + count − 1 of `chains`.
   Restriction of_chains(int64_t chains, int64_t first, int64_t count) const;
-  std::shared_ptr<EnergyModel> restrict_model(std::shared_ptr<EnergyModel> whole) const;
+  // `lasting`: as for conditional_model().
+  std::shared_ptr<EnergyModel> restrict_model(std::shared_ptr<EnergyModel> whole,
+                                              bool lasting = false) const;
 
   torch::Tensor complete(const torch::Tensor& x) const;  // whole states [B, D]
   // Returns the restricted model's states of whole ones, whose fixed sites may have any values.
@@ -51,6 +56,7 @@ class Restriction {
   std::string sha256() const;  // of all that restricts
 
  private:
+  StateSpace whole_;
   std::optional<AllowedValues> allowed_;
   FixedSites fixed_;         // of the numbers of allowed values, if these are given
   torch::Tensor reference_;  // [N, D]

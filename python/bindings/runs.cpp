@@ -88,6 +88,14 @@ class ProgressCallback : public Observer {
   int64_t earlier_steps_ = 0;
 };
 
+void take_restrictions(Given& given, const std::optional<GivenStates>& fixed,
+                       const std::optional<GivenStates>& allowed,
+                       const std::optional<GivenStates>& reference) {
+  if (fixed) given.fixed = fixed->tensor;
+  if (allowed) given.allowed = allowed->tensor;
+  if (reference) given.reference = reference->tensor;
+}
+
 py::tuple sample(const GivenTarget& of, const py::dict& options,
                  const std::optional<GivenStates>& states, const std::optional<GivenStates>& fixed,
                  const std::optional<GivenStates>& allowed,
@@ -101,9 +109,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
   const bool whole = !spec.inpaint.empty();
   Given given{.model = target->current(), .data = dataset_of(data, spec.data, {.whole = whole})};
   if (init) given.states = *init;
-  if (fixed) given.fixed = fixed->tensor;
-  if (allowed) given.allowed = allowed->tensor;
-  if (reference) given.reference = reference->tensor;
+  take_restrictions(given, fixed, allowed, reference);
   Interrupts interrupts(stop);
   const std::string inexact = inexactness_of(*target, init);
   py::dict run;
@@ -157,11 +163,15 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
 
 py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::object& data,
                    bool whole, const std::optional<torch::Tensor>& mean,
-                   const std::string& checkpoint, bool resume, const py::object& stop) {
+                   const std::optional<GivenStates>& fixed,
+                   const std::optional<GivenStates>& allowed,
+                   const std::optional<GivenStates>& reference, const std::string& checkpoint,
+                   bool resume, const py::object& stop) {
   const TargetPointer& target = of.pointer;
   const auto spec = spec_of<EvaluateSpec>(options, "evaluate");
   Given given{.model = target->current(), .data = dataset_of(data, spec.data, {.whole = whole})};
   if (mean) given.mean = *mean;
+  take_restrictions(given, fixed, allowed, reference);
   Interrupts interrupts(stop);
   const std::string inexact = inexactness_of(*target, std::nullopt);
   py::dict result;
@@ -194,7 +204,7 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
     result["steps_total"] = evaluation.steps_total();
     if (finished) {
       result["json"] = object_of(json);
-      for (const auto& [name, value] : evaluation.estimate().chains()) {
+      for (const auto& [name, value] : evaluation.chains()) {
         result[name.c_str()] = std::get<torch::Tensor>(value.value);
       }
     }

@@ -13,6 +13,7 @@
 #include "io/error.h"
 #include "io/pt/state_dict.h"
 #include "lab/run/assemble.h"
+#include "lab/run/restricted.h"
 #include "lab/spec/field.h"
 #include "models/combined/gradient_override.h"
 #include "models/combined/product.h"
@@ -325,6 +326,56 @@ TargetPointer at_temperature(const TargetPointer& target, double temperature) {
       Target::Making{"at_temperature", py::make_tuple(target, temperature)});
 }
 
+using MaybeStates = std::optional<GivenStates>;
+
+TargetPointer given(const TargetPointer& target, const MaybeStates& fixed,
+                    const MaybeStates& allowed, std::optional<int64_t> within,
+                    const MaybeStates& reference) {
+  const auto tensor = [](const MaybeStates& states) {
+    return states ? states->tensor.detach() : torch::Tensor();
+  };
+  RestrictionOptions options{.fixed = tensor(fixed),
+                             .allowed = tensor(allowed),
+                             .reference = tensor(reference),
+                             .within = within};
+  require_options(options.given(), "`fixed`, `allowed` or `within` is needed");
+  const torch::Device device = target->device();
+  const auto restriction = std::make_shared<const Restriction>(target->space(), options, device);
+  require_options(restriction->rows() == 1,
+                  "a target has one restriction, but {} rows are given; sample() takes a row for "
+                  "each chain",
+                  restriction->rows());
+  const auto maybe = [](const torch::Tensor& t) { return t.defined() ? py::cast(t) : py::none(); };
+  auto restricted_target = std::make_shared<Target>(
+      std::vector<TargetPointer>{target},
+      [restriction, device](const std::vector<std::shared_ptr<EnergyModel>>& models) {
+        return restricted(models.at(0), *restriction, device, /*lasting=*/true);
+      },
+      Target::Making{"given", py::make_tuple(target, maybe(options.fixed), maybe(options.allowed),
+                                             within, maybe(options.reference))});
+  restricted_target->set_restriction(restriction);
+  return restricted_target;
+}
+
+const Restriction& restriction_of(const Target& target) {
+  require(target.restriction() != nullptr,
+          "complete() and restrict() are methods of targets that given() made");
+  return *target.restriction();
+}
+
+torch::Tensor complete(const Target& target, const GivenStates& given) {
+  const Restriction& restriction = restriction_of(target);
+  return restriction.complete(
+      as_states(target.space(), given.tensor, "the states").to(target.device()));
+}
+
+torch::Tensor restrict_states(const Target& target, const GivenStates& given) {
+  const Restriction& restriction = restriction_of(target);
+  return restriction.restrict(
+      as_states(restriction.whole(), given.tensor, "the states").to(target.device()),
+      "the tensor of states");
+}
+
 TargetPointer made_again(const std::string& function, const py::tuple& a) {
   const auto maybe = [&](size_t i) { return py::cast<std::optional<torch::Tensor>>(a[i]); };
   if (function == "load") {
@@ -342,6 +393,14 @@ TargetPointer made_again(const std::string& function, const py::tuple& a) {
     return residual({py::cast<TargetPointer>(a[0])}, {py::cast<TargetPointer>(a[1])},
                     py::cast<double>(a[2]), py::cast<std::optional<double>>(a[3]),
                     py::cast<double>(a[4]));
+  }
+  if (function == "given") {
+    const auto states = [&](size_t i) -> MaybeStates {
+      if (a[i].is_none()) return std::nullopt;
+      return GivenStates{py::cast<torch::Tensor>(a[i])};
+    };
+    return given(py::cast<TargetPointer>(a[0]), states(1), states(2),
+                 py::cast<std::optional<int64_t>>(a[3]), states(4));
   }
   if (function == "at_temperature") {
     return at_temperature(py::cast<TargetPointer>(a[0]), py::cast<double>(a[1]));
@@ -458,6 +517,55 @@ Example:
     >>> coin = ig.models.bernoulli(theta=torch.tensor([3.0]))
     >>> coin.at_temperature(2).energy(torch.tensor([[1]], dtype=torch.uint8)).tolist()
     [1.5])")
+      .def("given", &given, py::arg("fixed") = py::none(), py::kw_only(),
+           py::arg("allowed") = py::none(), py::arg("within") = py::none(),
+           py::arg("reference") = py::none(),
+           R"(Makes the target of a part of this one's states: those in which some sites have fixed
+values, sites take only some of their values, or few sites differ from a reference. A part of the
+states is a target like any other, for samplers that are stepped by hand, too. Its states are the
+sites that are left (numbers of the allowed values of each, if these are given), which complete()
+makes whole states, and its energies are this target's.
+
+Args:
+    fixed: values [sites]; -1 or NaN marks a site that is sampled, and the others keep their values.
+    allowed: a table [sites, values] that is not 0 where a site may take a value.
+    within: the number of sites at which states may differ from the reference.
+    reference: with within, a state [sites].
+
+Returns:
+    the target, on the same device, which shares this one's parameters.
+
+Raises:
+    Error: if a tensor does not fit, or nothing is left to sample.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> target = ig.models.bernoulli(theta=torch.tensor([1.0, -2.0, 0.5]))
+    >>> rest = target.given([1, -1, -1])
+    >>> rest.sites, rest.energy(torch.tensor([[1, 0]], dtype=torch.uint8)).tolist()
+    (2, [-1.0])
+    >>> rest.complete([[1, 0]]).tolist(), rest.restrict([[1, 0, 1]]).tolist()
+    ([[1, 1, 0]], [[0, 1]]))")
+      .def("complete", &complete, py::arg("x"),
+           R"(Makes whole states of those of a target that given() made.
+
+Args:
+    x: states [B, sites].
+
+Returns:
+    the states of the target that given() was called on.)")
+      .def("restrict", &restrict_states, py::arg("x"),
+           R"(Makes states of a target that given() made of whole ones. The values of fixed sites do
+not matter.
+
+Args:
+    x: states of the target that given() was called on.
+
+Returns:
+    the states [B, sites].
+
+Raises:
+    Error: if a value is not allowed.)")
       .def("log_prob", &log_prob_of, py::arg("x"), py::arg("log_z") = py::none(),
            R"(Computes the log-probability of states, −U(x) − log Z. It is differentiable, like
 any function of torch. As in torch.distributions, it is normalised.

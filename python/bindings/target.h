@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/conditional/restriction.h"
 #include "models/energy_model.h"
 
 namespace isinglass::python {
@@ -52,6 +53,11 @@ class Target {
   // including those that do not count as versions.
   void count_all_writes();
   StateSpace space() const { return model_->space(); }
+  // Says what restricts the states of a target that given() made; null for others.
+  const std::shared_ptr<const Restriction>& restriction() const { return restriction_; }
+  void set_restriction(std::shared_ptr<const Restriction> restriction) {
+    restriction_ = std::move(restriction);
+  }
   torch::Device device() const { return device_; }
 
   // Returns whether it contains a callable, whose energies may change unnoticed.
@@ -76,6 +82,7 @@ class Target {
   std::vector<Pointer> parts_;
   Join join_;
   Making making_;
+  std::shared_ptr<const Restriction> restriction_;
   bool calls_python_ = false;
   int64_t looked_at_ = 0;  // Encodes the modes in which the energies were last checked.
   std::vector<torch::Tensor> tensors_;

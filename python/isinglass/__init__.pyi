@@ -23,6 +23,16 @@ class Target:
     def energy_and_grad(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]: ...
     def random_states(self, chains: int, seed: int = 0) -> torch.Tensor: ...
     def at_temperature(self, temperature: float) -> Target: ...
+    def given(
+        self,
+        fixed: torch.Tensor | None = None,
+        *,
+        allowed: torch.Tensor | None = None,
+        within: int | None = None,
+        reference: torch.Tensor | None = None,
+    ) -> Target: ...
+    def complete(self, x: torch.Tensor) -> torch.Tensor: ...
+    def restrict(self, x: torch.Tensor) -> torch.Tensor: ...
     def log_prob(self, x: torch.Tensor, log_z: float | None = None) -> torch.Tensor: ...
     def with_gradient_of(self, other: Target) -> Target: ...
     def parameters(self) -> dict[str, torch.Tensor]: ...
@@ -393,6 +403,9 @@ def evaluate(
     *,
     sampler: str | Sampler | None = None,
     mean: torch.Tensor | None = None,
+    fixed: torch.Tensor | str | os.PathLike[str] | None = None,
+    allowed: torch.Tensor | str | os.PathLike[str] | None = None,
+    reference: torch.Tensor | str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     stop: threading.Event | Callable[[], bool] | None = None,
     gradient_precision: str = 'auto',
@@ -420,6 +433,7 @@ def evaluate(
     chains: int = 500,
     steps: int = 10000,
     method: str = 'ais',
+    within: int | None = None,
     inpaint: str | None = None,
     inpaint_images: int | None = None,
     rungs: int | str | None = None,

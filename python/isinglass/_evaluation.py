@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from . import _isinglass
-from ._run import interrupt
+from ._run import interrupt, restriction_parameters, restrictions
 from ._show import Shown
 from ._stops import stop_function
 from ._tables import (
@@ -23,7 +23,8 @@ from ._tables import (
 )
 
 _LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty",
-             "temperature", "class_", "image", "sampler", "dataset")
+             "temperature", "class_", "image", "sampler", "dataset", "fixed", "allowed",
+             "reference")
 
 
 class Evaluation(Shown):
@@ -109,7 +110,8 @@ class Evaluation(Shown):
         return rows
 
 
-def evaluate(target, images=None, *, sampler=None, mean=None, out=None, stop=None, **options):
+def evaluate(target, images=None, *, sampler=None, mean=None, fixed=None, allowed=None,
+             reference=None, out=None, stop=None, **options):
     refuse_unknown(evaluate, options)
     stop = stop_function(stop)
     named = isinstance(images, (str, os.PathLike))
@@ -124,13 +126,14 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, stop=Non
     values = {**texts_of(options), "sampler": sampler}
     if named:
         values["dataset"] = images
+    limits = restrictions(values, fixed=fixed, allowed=allowed, reference=reference)
     whole = not (images is None or isinstance(images, (str, os.PathLike, Mapping)))
     with contextlib.ExitStack() as stack:
         directory = (out if out is not None
                      else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-")))
         os.makedirs(directory, exist_ok=True)
         checkpoint = os.path.join(directory, "ais-checkpoint.pt")
-        made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint,
+        made, error = _isinglass.evaluate(target, values, images, whole, mean, *limits, checkpoint,
                                           os.path.exists(checkpoint), stop)
     evaluation = Evaluation(made, whole)
     if "inexact" in evaluation.values:
@@ -147,6 +150,7 @@ evaluate.__signature__ = inspect.Signature(
                        annotation="str | Sampler | None"),
      inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | None"),
+     *restriction_parameters(),
      inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="str | os.PathLike | None"),
      inspect.Parameter("stop", inspect.Parameter.KEYWORD_ONLY, default=None,
@@ -163,6 +167,12 @@ Args:
         sampler(), whose seed is used if seed= is not given.
     mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
         the target's own base, else the mean of the images, else the uniform distribution.
+    fixed: log Z of some sites given the others: values [sites], or a file of them; -1 or NaN marks
+        a site that is sampled, and the other sites keep their values.
+    allowed: log Z of the states of some values: a table [sites, values], or a file of it, that is
+        not 0 where a site may take a value.
+    reference: with within=k, log Z of the states that differ from this one, [sites], at k sites at
+        most; or a file of it.
     out: a directory for a checkpoint, from which the same call continues.
     stop: a threading.Event, or a function without arguments, which is called at most ten times a
         second. Once the event is set or the function returns True, the evaluation saves and ends

@@ -172,6 +172,23 @@ def directory_for_all(out):
                                "of them can access")
 
 
+def restrictions(values, **given):
+    """Returns the tensors of what restricts the states, and puts names of files into the values."""
+    for name, value in given.items():
+        if isinstance(value, (str, os.PathLike)):
+            values[name], given[name] = os.fspath(value), None
+        elif isinstance(value, torch.Tensor):
+            given[name] = value.detach()
+    return list(given.values())
+
+
+def restriction_parameters():
+    """Returns the parameters of sample() and evaluate() that restrict the states."""
+    return [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None,
+                              annotation="torch.Tensor | str | os.PathLike | None")
+            for name in ("fixed", "allowed", "reference")]
+
+
 def sample(target, sampler=None, *, init=None, data=None, fixed=None, allowed=None, reference=None,
            moves=False, callback=None, stop=None, **options):
     refuse_unknown(sample, options)
@@ -196,13 +213,8 @@ def sample(target, sampler=None, *, init=None, data=None, fixed=None, allowed=No
         values["init"] = init
     if named:
         values["dataset"] = data
-    limits = {"fixed": fixed, "allowed": allowed, "reference": reference}
-    for name, value in limits.items():
-        if isinstance(value, (str, os.PathLike)):
-            values[name], limits[name] = os.fspath(value), None
-        elif isinstance(value, torch.Tensor):
-            limits[name] = value.detach()
-    made, error = _isinglass.sample(target, values, states, *limits.values(), data, moves, callback,
+    limits = restrictions(values, fixed=fixed, allowed=allowed, reference=reference)
+    made, error = _isinglass.sample(target, values, states, *limits, data, moves, callback,
                                     stop)
     if made is None:  # only rank 0 has the results
         return interrupt(error, "run", None) if error is not None else None
@@ -227,9 +239,7 @@ sample.__signature__ = inspect.Signature(
      inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | "
                                   "os.PathLike | None"),
-     *[inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None,
-                         annotation="torch.Tensor | str | os.PathLike | None")
-       for name in ("fixed", "allowed", "reference")],
+     *restriction_parameters(),
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="Callable[[dict[str, float]], bool | None] | None"),

@@ -109,6 +109,22 @@ TEST_F(ConditionalRuns, EvaluationsContinueWithTheNextImage) {
   EXPECT_EQ(whole["missing"], 8);
 }
 
+// log Z of restricted states, whose chains are whole states.
+TEST_F(ConditionalRuns, LogZOfRestrictedStates) {
+  torch::Tensor one = torch::full({kSites}, -1, torch::kInt64);
+  one.slice(0, 0, 8).fill_(1);
+  write_pt(dir_ / "one.pt", PtValue{one});
+  const Outcome outcome = run(
+      "evaluate --quiet --model rbm --weights rbm.pt --threads 1 --fixed one.pt --chains 200 "
+      "--steps 400 --sampler pafs --out out");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json found = Json::parse(file_bytes(dir_ / "out/ais.json"));
+  EXPECT_EQ(found["verdict"], "closed") << found["reason"];
+  const torch::Tensor x = read_named_tensors(dir_ / "out/chains.pt").front().second;
+  EXPECT_EQ(x.size(1), kSites);
+  EXPECT_TRUE((x.slice(1, 0, 8) == 1).all().item<bool>());
+}
+
 TEST_F(ConditionalRuns, WhatDoesNotFitIsRefused) {
   expect_error(kSample + "--fixed missing.pt --out out", "missing.pt");
   expect_error(kSample + "--fixed images.pt --out out", "[N, 12] is needed");
@@ -120,6 +136,9 @@ TEST_F(ConditionalRuns, WhatDoesNotFitIsRefused) {
   expect_error(kSample + "--inpaint nowhere.png --dataset images.pt --out out", "nowhere.png");
   expect_error(kSample + "--inpaint left --inpaint-images 99 --dataset images.pt --out out",
                "--inpaint-images is 99");
+  expect_error(kEvaluate + "--fixed fixed.pt --out out", "go with log Z alone");
+  expect_error("evaluate --quiet --model rbm --weights rbm.pt --fixed fixed.pt --out out",
+               "holds 2 rows; a single one is needed");
   expect_error("evaluate --quiet --model rbm --weights rbm.pt --inpaint left --out out",
                "--inpaint needs --dataset");
 }

@@ -1,6 +1,7 @@
 """Some sites given the others: fixed sites keep their values, the draws of the others have the
 conditional distribution, and likelihoods of missing pixels are those of enumeration."""
 import math
+import pickle
 
 import pytest
 import torch
@@ -110,6 +111,33 @@ def test_missing_pixels_have_the_likelihood_of_enumeration(sampler):
     assert math.isclose(mean, sum(image["log_likelihood"]["bidirectional"]
                                   for image in found.images) / 4, abs_tol=1e-9)
     assert found.closed == found.done == 4
+
+
+@pytest.mark.parametrize("name, method", [("rbm", "ais"), ("callable", "ais"), ("potts", "ais"),
+                                          ("at temperature", "ais"), ("potts", "tempering")])
+def test_log_z_of_restricted_states(name, method):
+    """Within five standard errors of the sum over the states that are left."""
+    target = {**CATEGORICAL, **TARGETS}[name]()
+    sites, values = (4, 3) if name == "potts" else (SITES, 2)
+    x = states_of(sites, values).long()
+    u = target.energy(x.byte()).detach().double()
+    reference = torch.tensor([1, 0, 1, 1, 0])[:sites]
+    table = torch.ones(sites, values)
+    table[1, 0] = 0
+    fixed = torch.full((sites,), -1)
+    fixed[2] = 1
+    for limits, left in (
+            ({"fixed": fixed}, x[:, 2] == 1),
+            ({"allowed": table}, x[:, 1] != 0),
+            ({"fixed": fixed, "allowed": table}, (x[:, 2] == 1) & (x[:, 1] != 0))):
+        found = ig.evaluate(target, sampler="gwg", method=method, chains=300, steps=100, seed=2,
+                            **limits)
+        exact = torch.logsumexp(-u[left], 0).item()
+        error = max(5 * found.log_z_bidirectional_se, 1e-3)
+        assert abs(found.log_z_bidirectional - exact) < error
+        found_x = (found.x.long() * torch.tensor([values ** i for i in reversed(range(sites))])
+                   ).sum(-1)
+        assert left[found_x].all()
 
 
 def test_missing_halves_are_filled_in():
@@ -236,6 +264,43 @@ def test_restrictions_that_do_not_fit():
               "allowed": torch.tensor([[0, 1, 1]] * 4)}, "is not allowed")):
         with pytest.raises(ig.Error, match=words):
             ig.sample(target, "gibbs", steps=2, **options)
+
+
+def test_part_of_a_target_is_a_target():
+    """Its chains are moved by hand, its energies are those of whole states, and it notices when the
+    parameters of the whole target change."""
+    target = rbm()
+    part = target.given(torch.tensor([1, -1, -1, float("nan"), 0]))
+    assert (part.sites, part.states, part.name) == (3, "binary", "rbm")
+    x = states_of(3)
+    whole = part.complete(x)
+    assert (whole[:, [0, 4]] == torch.tensor([1, 0])).all() and (part.restrict(whole) == x).all()
+    assert torch.allclose(part.energy(x).double(), target.energy(whole).double(), atol=1e-5)
+    sampler = ig.sampler("pafs", radius=2)
+    state = sampler.init(part, chains=4000, seed=5)
+    sampler.steps(part, state, 100)
+    p = torch.softmax(-part.energy(x).detach().double(), 0)
+    share = torch.stack([(state.x == each).all(1).double().mean() for each in x])
+    assert ((share - p).abs() / (p * (1 - p) / 4000).sqrt()).max() < 5
+    with torch.no_grad():
+        target.parameters()["b_v"].add_(1)
+    assert torch.allclose(part.energy(x).double(), target.energy(whole).double(), atol=1e-5)
+    again = pickle.loads(pickle.dumps(part))
+    assert torch.allclose(part.energy(x), again.energy(x))
+    run = ig.sample(part, "gibbs", scan="chromatic", chains=10, steps=20, seed=1)
+    assert run.samples.shape == (20, 10, 3)
+    near = CATEGORICAL["potts"]().given(within=1, reference=[0, 1, 2, 0],
+                                        allowed=[[1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]])
+    assert near.sites == 3
+    assert near.complete(near.restrict([[2, 1, 2, 0]])).tolist() == [[2, 1, 2, 0]]
+    with pytest.raises(ig.Error, match="is not allowed"):
+        near.restrict([[1, 1, 2, 0]])
+    with pytest.raises(ig.Error, match="2 rows are given"):
+        target.given(torch.tensor([[1, -1, -1, 0, -1], [0, -1, -1, 0, -1]]))
+    with pytest.raises(ig.Error, match="is needed"):
+        target.given()
+    with pytest.raises(ig.Error, match="methods of targets that given"):
+        target.complete(x)
 
 
 @pytest.mark.parametrize("sampler", ["gibbs", "lb", "pafs"])
