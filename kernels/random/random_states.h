@@ -1,7 +1,7 @@
-// Draws random states: independent sites, also given that few of them differ from a reference state,
-// normal numbers or permutations. They serve as initial
-// states, binarised images and restarted chains. Each number is Philox at (chain = id of the row,
-// step, purpose, position = site); normal numbers use the positions of their calls (normal.h).
+// Draws random states: independent sites (also given that few of them differ from a reference
+// state), normal numbers or permutations. They serve as initial states, binarised images and
+// restarted chains. Each number is Philox at (chain = id of the row, step, purpose, position =
+// site); normal numbers use the positions of their calls (normal.h).
 #pragma once
 
 #include <cstdint>
