@@ -1,4 +1,4 @@
-// What models that change another model's states or energies have in common: they answer questions
+// The common part of models that change another model's states or energies: they answer questions
 // about the network and its device as that model does.
 #pragma once
 

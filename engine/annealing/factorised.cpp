@@ -9,6 +9,7 @@
 #include "io/sha256.h"
 #include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
+#include "models/conditional/within.h"
 #include "models/density/gaussian.h"
 #include "models/exact_samples.h"
 #include "models/identity.h"
@@ -80,13 +81,36 @@ Factorised Factorised::base(EnergyModel& base, double log_z) {
   return start;
 }
 
+Factorised Factorised::within(const DistanceLimit& limit) const {
+  require(independent() && scale_ == 0,
+          "changes of a reference state are limited for a starting distribution of independent "
+          "binary or categorical sites only");
+  const torch::Tensor logit = logits();
+  const torch::Tensor p = model_->space().kind == StateKind::kBinary
+                              ? torch::stack({torch::sigmoid(-logit), torch::sigmoid(logit)}, 1)
+                              : torch::softmax(logit, 1);
+  FewChanges few = few_changes(p, limit);
+  Factorised start = *this;
+  start.model_ = std::make_shared<WithinModel>(model_, limit);
+  const bool one_row = limit.most.size(0) == 1;
+  start.log_z_ = one_row ? log_z_ + few.log_probability.item<double>() : NAN;
+  start.few_ = std::make_shared<ops::LimitedSiteTensors>(std::move(few.sites));
+  return start;
+}
+
 torch::Tensor Factorised::logits() const {
+  TORCH_CHECK(independent(), "logits are those of independent sites");
   return -model_->named_buffers()["theta"];
 }
 
 std::string Factorised::sha256() const {
-  return mean_.defined() ? isinglass::sha256({{"mean", mean_.to(torch::kFloat32)}})
-                         : parameters_sha256(*model_);
+  NamedTensors given;
+  if (mean_.defined()) given.emplace_back("mean", mean_.to(torch::kFloat32));
+  if (few_) {
+    given.emplace_back("differs", few_->differs.to(torch::kUInt8));
+    given.emplace_back("within", few_->most);
+  }
+  return given.empty() ? parameters_sha256(*model_) : isinglass::sha256(std::move(given));
 }
 
 namespace {
@@ -117,7 +141,9 @@ torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) 
   torch::Tensor x =
       torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(space.dtype()));
   const auto key = static_cast<int64_t>(seed);
-  if (scale_ > 0) {
+  if (few_) {
+    ops::limited_rows(*few_, chain_ids, key, 0, Purpose::kInitialState, x);
+  } else if (scale_ > 0) {
     ops::normal_rows(chain_ids, key, 0, Purpose::kInitialState, x);
     x.mul_(scale_);
   } else if (mean_.defined()) {
@@ -130,6 +156,7 @@ torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) 
 
 void Factorised::draw(const torch::Tensor& rng, const torch::Tensor& chain_ids,
                       torch::Tensor& x) const {
+  if (few_) return ops::step_limited_rows(*few_, rng, chain_ids, Purpose::kReference, x);
   if (scale_ > 0) {
     ops::step_normal_rows(rng, chain_ids, Purpose::kReference, x);
     x.mul_(scale_);

@@ -1,12 +1,16 @@
-// The distribution that annealing starts from. It has one of two forms.
+// The distribution that annealing starts from. It has one of three forms.
 //   independent sites  p(x) = Π_i p_i(x_i), with exact draws and a known normaliser. The model is
 //                      one of `bernoulli`, `categorical` and `gaussian`
+//   few changes        independent sites given that at most k of them differ from a reference, with
+//                      exact draws and a known normaliser (few_changes.h). U is infinite at other
+//                      states
 //   a base             that of a residual model (models/on_base.h); its log Z is known or measured
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "engine/annealing/few_changes.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -33,11 +37,19 @@ class Factorised {
   // Returns the distribution of a base, which must outlive it. log_z is NaN if it is not known.
   static Factorised base(EnergyModel& base, double log_z);
 
+  // Returns these independent binary or categorical sites given that at most so many of them differ
+  // from a reference. The limit is on the device of the sites. If it has several rows, draws are
+  // for a multiple of as many chains, and log_z() is NaN. Throws Error for other distributions.
+  Factorised within(const DistanceLimit& limit) const;
+
   EnergyModel& model() const { return *model_; }
-  bool independent() const { return !base_; }
+  bool independent() const { return !base_ && !few_; }
+  bool limited() const { return few_ != nullptr; }
+  bool has_draws() const { return !base_; }  // of draw()
   double log_z() const { return log_z_; }
   bool uniform() const { return independent() && !mean_.defined() && scale_ == 0; }
-  torch::Tensor logits() const;  // −θ: float64 [D], or [D, K] of categorical sites
+  // Returns −θ of independent sites: float64 [D], or [D, K] of categorical sites.
+  torch::Tensor logits() const;
 
   // Returns a SHA-256 hash of the parameters that the distribution was made from. It is the same on
   // every machine, while the logarithms in the model may differ in their last bits.
@@ -49,8 +61,8 @@ class Factorised {
   static constexpr int64_t kBaseSweeps = 2000;
   torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const;
 
-  // Makes exact draws of independent sites within a step, in place, which depend on (seed, chain
-  // id, step number).
+  // Makes exact draws within a step, in place, which depend on (seed, chain id, step number). A
+  // base has none.
   void draw(const torch::Tensor& rng, const torch::Tensor& chain_ids, torch::Tensor& x) const;
 
   // Returns the mean of log p(x) over the rows of x [N, D], in nats; NaN if there are no rows.
@@ -60,6 +72,7 @@ class Factorised {
   std::shared_ptr<EnergyModel> model_;
   torch::Tensor mean_;  // float32 [D] for bernoulli, float64 [D, K] for categorical
   double scale_ = 0;    // the standard deviation of normal()
+  std::shared_ptr<const ops::LimitedSiteTensors> few_;  // null: not limited
   bool base_ = false;
   double log_z_ = 0;
 };

@@ -85,7 +85,7 @@ TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch
   is_lattice_ = lattice && betas == 1 && form == Form::kLattice && !start_;
   if (lattice && !is_lattice_ && (!start || start->uniform())) {
     lattice_ = lattice;
-  } else if (lattice && betas == 1) {
+  } else if (lattice && betas == 1 && !(start && start->limited())) {
     scaled_ = std::make_unique<Scaled>(*lattice, start_ ? start_->as_lattice() : nullptr, beta_);
   }
   if (start_ && start->independent() && target_.differentiable() && space().discrete()) {

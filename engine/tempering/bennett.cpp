@@ -1,6 +1,7 @@
 // Implements the estimate of log Z from draws on rungs.
 #include "engine/tempering/bennett.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/annealing/acceptance_ratio.h"
@@ -41,6 +42,12 @@ std::vector<double> weights(const torch::Tensor& delta_u, double sign, const Gro
   return result;
 }
 
+// Returns false if the other rung of a pair forbids all draws, which then say nothing about the
+// ratio of the two normalisers.
+bool any_finite(const std::vector<double>& weights) {
+  return std::any_of(weights.begin(), weights.end(), [](double w) { return std::isfinite(w); });
+}
+
 // Returns true if the differences are valid. A draw that the other rung of its pair forbids has
 // weight 0. A rung never forbids its own draw, so that any other value that is not finite comes
 // from an energy that is not finite.
@@ -63,7 +70,9 @@ LogZ log_z_of_rungs(const torch::Tensor& delta_u, double log_z_0) {
   for (int64_t i = 0; i < of_pairs.size(0); ++i) {
     const torch::Tensor lower = of_pairs[i][0], upper = of_pairs[i][1];
     const auto log_ratio = [&](const Group& without) {
-      return acceptance_ratio_root(weights(lower, -1, without), weights(upper, 1, without));
+      const std::vector<double> up = weights(lower, -1, without);
+      const std::vector<double> down = weights(upper, 1, without);
+      return any_finite(up) && any_finite(down) ? acceptance_ratio_root(up, down) : NAN;
     };
     result.value += log_ratio({});
     result.lower += torch::logsumexp(-lower.flatten(), 0).item<double>() - log_draws;

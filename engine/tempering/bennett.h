@@ -32,8 +32,9 @@ struct LogZ {
 // Returns log Z from those energy differences. delta_u: float64 [S, C, R − 1, 2], for S draws of C
 // ensembles on R rungs, at the draw on the lower rung and at the one on the upper rung. A
 // difference is +∞ at a lower rung's draw that the upper rung forbids, and −∞ at an upper rung's
-// draw that the lower rung forbids. Returns NaN without draws, and if any other difference is not
-// finite.
+// draw that the lower rung forbids. Returns NaN without draws, if a rung forbids all draws of one
+// next to it, and if any other difference is not finite. The standard error is NaN if that is so of
+// the draws without one group of ensembles.
 LogZ log_z_of_rungs(const torch::Tensor& delta_u, double log_z_0);
 
 }  // namespace isinglass

@@ -192,7 +192,8 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
   info.evaluations *= s.size();
   // On a GPU only the kernel knows the number of the step, so that the draws are made in every
   // scan.
-  const bool draws = options_.lowest == 0 && reference_.independent() && !draws_all_sites(*local_);
+  const bool drawn = reference_.independent() && draws_all_sites(*local_);
+  const bool draws = options_.lowest == 0 && reference_.has_draws() && !drawn;
   if (draws && (!state.x.is_cpu() || params.step() % 2 == 0)) {
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
     local_->reevaluate(s.path->reference(), s.fresh);

@@ -66,6 +66,33 @@ void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t s
            data<uint8_t>(out));
 }
 
+namespace {
+
+void draw_limited(const RowDraws& draws, const LimitedSiteTensors& sites, Tensor& out) {
+  const int64_t tables = sites.most.numel(), entries = tables * draws.sites;
+  TORCH_CHECK(sites.p.dim() == 2 && sites.p.size(1) <= 256 && sites.change.dim() == 3,
+              "isinglass operator: p must be [D, K ≤ 256] and change [N, D, C]");
+  TORCH_CHECK(tables > 0 && draws.rows % tables == 0, "isinglass operator: ", tables,
+              " tables of sites cannot be those of ", draws.rows, " rows");
+  const int64_t categories = sites.p.size(1), columns = sites.change.size(2);
+  check(sites.p, out, torch::kFloat64, draws.sites * categories, "p");
+  check(sites.differs, out, torch::kBool, entries * categories, "differs");
+  check(sites.change, out, torch::kFloat64, entries * columns, "change");
+  check(sites.most, out, torch::kInt64, tables, "most");
+  run_twin(out, cpu::limited_rows, cuda::limited_rows, draws,
+           LimitedSites{tables, static_cast<int>(categories), columns, data<double>(sites.p),
+                        data<bool>(sites.differs), data<double>(sites.change),
+                        data<int64_t>(sites.most)},
+           data<uint8_t>(out));
+}
+
+}  // namespace
+
+void limited_rows(const LimitedSiteTensors& sites, const Tensor& ids, int64_t seed, int64_t step,
+                  Purpose purpose, Tensor& out) {
+  draw_limited(row_draws(ids, seed, step, purpose, out), sites, out);
+}
+
 void normal_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out) {
   const RowDraws draws = row_draws(ids, seed, step, purpose, out, torch::kFloat32);
   run_twin(out, cpu::normal_rows, cuda::normal_rows, draws, data<float>(out));
@@ -89,6 +116,14 @@ void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Te
   check(p, out, torch::kFloat32, draws.sites, "p");
   run_twin(out, cpu::bernoulli_rows, cuda::bernoulli_rows, draws, data<float>(p), int64_t{0},
            data<uint8_t>(out));
+}
+
+void step_limited_rows(const LimitedSiteTensors& sites, const Tensor& rng, const Tensor& chain_ids,
+                       Purpose purpose, Tensor& out) {
+  RowDraws draws = row_draws(chain_ids, 0, 0, purpose, out);
+  check(rng, out, torch::kInt64, 2, "rng");
+  draws.rng = data<int64_t>(rng);
+  draw_limited(draws, sites, out);
 }
 
 void step_normal_rows(const Tensor& rng, const Tensor& chain_ids, Purpose purpose, Tensor& out) {

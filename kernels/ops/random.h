@@ -22,6 +22,17 @@ void site_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step, P
                Tensor& out);
 void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                   Purpose purpose, Tensor& out);
+// Independent categorical or binary sites of which few differ from a reference
+// (kernels/random/random_states.h). Each row of the last three holds for as many successive chains.
+struct LimitedSiteTensors {
+  Tensor p;        // float64 [D, K]
+  Tensor differs;  // bool [N, D, K]
+  Tensor change;   // float64 [N, D, C]
+  Tensor most;     // int64 [N], below C
+};
+
+void limited_rows(const LimitedSiteTensors& sites, const Tensor& ids, int64_t seed, int64_t step,
+                  Purpose purpose, Tensor& out);
 // Draws out float32 [N, D] ~ N(0, I).
 void normal_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out);
 // Draws out int64 [N, D], permutations.
@@ -32,6 +43,9 @@ void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose pur
 // in 0 … categories − 1. out uint8 [B, D].
 void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Tensor& chain_ids,
                 Purpose purpose, Tensor& out);
+// Draws sites of which few differ from a reference within a step; out uint8 [B, D].
+void step_limited_rows(const LimitedSiteTensors& sites, const Tensor& rng, const Tensor& chain_ids,
+                       Purpose purpose, Tensor& out);
 // Draws out float32 [B, D] ~ N(0, I) within a step.
 void step_normal_rows(const Tensor& rng, const Tensor& chain_ids, Purpose purpose, Tensor& out);
 // Draws out float64 [B, D] ~ N(0, I) within a step, with the purpose kNoise.

@@ -1,10 +1,11 @@
-// Draws rows of independent sites, of normal numbers, or of permutations (CUDA version of
-// random_states.h).
+// Draws rows of independent sites, freely or with few changes, of normal numbers, or of
+// permutations (CUDA version of random_states.h).
 //
 // Regime: one block of 128 threads per row, whose threads stride over the sites (over Philox calls
-// for normal numbers). A permutation is sequential and takes one thread; 128 of them share a block.
-// No kernel uses shared memory. These kernels serve every GPU tensor and run outside of steps,
-// except for draws from a reference distribution; random_states_cpu.cpp serves the CPU.
+// for normal numbers). A permutation, or a row of which few sites may change, is sequential and
+// takes one thread; 128 of them share a block. No kernel uses shared memory. These kernels serve
+// every GPU tensor and run outside of steps, except for draws from a reference distribution;
+// random_states_cpu.cpp serves the CPU.
 #include "kernels/base/launch.h"
 #include "kernels/random/normal.h"
 #include "kernels/random/random_states.h"
@@ -59,8 +60,26 @@ __global__ void permutation_rows_kernel(RowDraws draws, int64_t* out) {
   }
 }
 
+__global__ void limited_rows_kernel(RowDraws draws, LimitedSites sites, uint8_t* out) {
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; r < draws.rows;
+       r += stride) {
+    const PhiloxStream row = draws.row(r);
+    const int64_t table = r / (draws.rows / sites.tables);
+    int64_t left = sites.most[table];
+    for (int64_t i = 0; i < draws.sites; ++i) {
+      const double u = row.uniform(draws.purpose, static_cast<uint32_t>(i));
+      out[r * draws.sites + i] = limited_value(sites, i, table * draws.sites + i, u, left);
+    }
+  }
+}
+
 LaunchShape block_per_row(const RowDraws& draws) {
   return {static_cast<unsigned>(draws.rows), 128u};
+}
+
+LaunchShape thread_per_row(const RowDraws& draws) {
+  return {static_cast<unsigned>((draws.rows + 127) / 128), 128u};
 }
 
 }  // namespace
@@ -85,8 +104,11 @@ void normal_rows(const RowDraws& draws, float* out, Stream stream) {
 }
 
 void permutation_rows(const RowDraws& draws, int64_t* out, Stream stream) {
-  const auto blocks = static_cast<unsigned>((draws.rows + 127) / 128);
-  ISINGLASS_LAUNCH(permutation_rows_kernel, {blocks, 128u}, stream, draws, out);
+  ISINGLASS_LAUNCH(permutation_rows_kernel, thread_per_row(draws), stream, draws, out);
+}
+
+void limited_rows(const RowDraws& draws, const LimitedSites& sites, uint8_t* out, Stream stream) {
+  ISINGLASS_LAUNCH(limited_rows_kernel, thread_per_row(draws), stream, draws, sites, out);
 }
 
 }  // namespace isinglass::cuda

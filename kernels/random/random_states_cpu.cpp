@@ -53,6 +53,19 @@ void categorical_rows(const RowDraws& draws, const double* p, int categories, ui
   }
 }
 
+void limited_rows(const RowDraws& draws, const LimitedSites& sites, uint8_t* out, Stream) {
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, draws.rows * draws.sites * sites.categories);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
+  for (int64_t r = 0; r < draws.rows; ++r) {
+    const int64_t table = r / (draws.rows / sites.tables);
+    int64_t left = sites.most[table];
+    each_uniform(draws.row(r), draws.purpose, draws.sites, [&](int64_t i, double u) {
+      out[r * draws.sites + i] = limited_value(sites, i, table * draws.sites + i, u, left);
+    });
+  }
+}
+
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
   static LoopTimes loop_times;
   const TimedLoop loop(loop_times, draws.rows * draws.sites);

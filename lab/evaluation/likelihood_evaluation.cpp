@@ -165,6 +165,9 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   start_ = given.mean.defined()
                ? Factorised::independent(given.mean.to(device))
                : annealing_start(*model_, data_ ? &*data_ : nullptr, device, spec_.start_scale);
+  if (const auto limit = restriction_ ? restriction_->distance_limit() : std::nullopt) {
+    start_ = start_->within(*limit);
+  }
   require(std::isfinite(start_->log_z()),
           "log Z of the base of {} is not known, and that of the model is an estimate of their "
           "difference; the residual model has to be made with log Z of its base",

@@ -185,7 +185,8 @@ void Sampling::make_sampler() {
   const torch::Device device = context_.device;
   const bool warm = !spec_.warm_start.empty();
   if (tempered(spec_)) {
-    auto tempering = tempering_of(spec_, *model_, plan_, context_, warm);
+    auto tempering = tempering_of(spec_, *model_, plan_, context_, warm,
+                                  restriction_ ? restriction_->distance_limit() : std::nullopt);
     tempering_ = tempering.get();
     sampler_ = std::move(tempering);
     spec_.exploration = spec_.exploration.value_or(1);

@@ -106,7 +106,8 @@ TemperingOptions options_of(const Spec& spec, int64_t burn_in, int64_t scans, in
 
 std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyModel& model,
                                                 const RunPlan& plan, const Context& context,
-                                                bool warm) {
+                                                bool warm,
+                                                const std::optional<DistanceLimit>& limit) {
   const torch::Device device = context.device;
   require_options(!spec.anneal,
                   "`rungs` and `anneal` exclude each other, because tempering samples at all "
@@ -118,9 +119,15 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
                   "`rungs` auto finds the number of rungs in "
                   "burn-in, but `burn-in` is 0; at least 1 is needed");
   options.path = path_for(spec.sampler, model);
-  return tempering_with(spec.sampler, model,
-                        reference_of(options.path, model, device, spec.start_scale), options,
-                        device, warm);
+  Factorised reference = reference_of(options.path, model, device, spec.start_scale);
+  if (limit) {
+    const int64_t most = limit->most.max().item<int64_t>();
+    const int64_t entries = limit->differs.size(0) * limit->differs.size(1);
+    require_memory(sizeof(double) * static_cast<double>(entries) * static_cast<double>(most + 1),
+                   device, fmt::format("a reference distribution of at most {} changes", most));
+    reference = reference.within(*limit);
+  }
+  return tempering_with(spec.sampler, model, reference, options, device, warm);
 }
 
 std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,

@@ -15,12 +15,14 @@ inline bool tempered(const SampleSpec& spec) {
   return !spec.rungs.empty();
 }
 
-// The spec's chains, which must be known, are the number of ensembles. Throws Error for options
-// that do not go together, for models and samplers that cannot be tempered, and for more rungs than
-// fit into memory.
+// The spec's chains, which must be known, are the number of ensembles. limit: that of a model of
+// few changes, whose reference distribution then has it too. Throws Error for options that do not
+// go together, for models and samplers that cannot be tempered, and for more rungs than fit into
+// memory.
 std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyModel& model,
                                                 const RunPlan& plan, const Context& context,
-                                                bool warm);
+                                                bool warm,
+                                                const std::optional<DistanceLimit>& limit = {});
 
 // Returns the scans of burn-in that precede this many scans of an evaluation.
 constexpr int64_t tempered_burn_in(int64_t scans) {

@@ -9,8 +9,8 @@
 namespace isinglass {
 namespace {
 
-// Returns the options that restrict the states. `rows` says which shapes the tensors of states have,
-// and `init` what else they do.
+// Returns the options that restrict the states. `rows` says which other shapes a file of states may
+// have, and `init` what else the states of a reference do.
 Fields<RestrictionSpec> restriction_fields(const std::string& rows, const std::string& init) {
   return {
       field(&RestrictionSpec::fixed,

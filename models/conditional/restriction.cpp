@@ -56,6 +56,10 @@ Restriction::Restriction(const StateSpace& whole, const RestrictionOptions& opti
           "{} has {} rows, but {} has {}", options.reference_name, references, options.fixed_name,
           fixed_.rows());
   restrict(reference(rows()), options.reference_name);  // checks that the values are allowed
+  const int64_t fixed_changes = within_ - changes_left().min().item<int64_t>();
+  require(fixed_changes <= within_,
+          "`within` allows {} changes, but {} fixed sites already differ from {}", within_,
+          fixed_changes, options.reference_name);
 }
 
 int64_t Restriction::rows() const {
@@ -104,6 +108,30 @@ torch::Tensor Restriction::extra_energy(const torch::Tensor& x) const {
 
 torch::Tensor Restriction::reference(int64_t chains) const {
   return reference_.defined() ? rows_for_chains(reference_, chains) : reference_;
+}
+
+// Returns how many of the free sites may differ from the reference, int64 [N].
+torch::Tensor Restriction::changes_left() const {
+  const int64_t n = rows(), free_sites = fixed_.space().sites;
+  const torch::Tensor whole = complete(torch::zeros({n, free_sites}, fixed_.values().options()));
+  return within_ - ((whole != reference(n)) & fixed_.free().logical_not()).sum(1);
+}
+
+std::optional<DistanceLimit> Restriction::distance_limit() const {
+  if (within_ == 0) return std::nullopt;
+  const int64_t n = rows();
+  const torch::Tensor reference = this->reference(n);
+  const StateSpace free = fixed_.space();
+  // The value of each number at every site, [D, K'].
+  const torch::Tensor values = allowed_ ? allowed_->values()
+                                        : torch::arange(free.categories, fixed_.sites().options())
+                                              .expand({fixed_.whole().sites, free.categories});
+  const torch::Tensor differs = values.unsqueeze(0) != reference.unsqueeze(2);
+  const torch::Tensor sites =
+      fixed_.sites().unsqueeze(2).expand({-1, -1, free.categories}).expand({n, -1, -1});
+  torch::Tensor own = differs.gather(1, sites);
+  if (fixed_.spare().defined()) own = own & fixed_.spare().logical_not().unsqueeze(2);
+  return DistanceLimit{own.contiguous(), changes_left()};
 }
 
 std::string Restriction::sha256() const {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "models/conditional/allowed_values.h"
+#include "models/conditional/distance_limit.h"
 #include "models/conditional/fixed_sites.h"
 
 namespace isinglass {
@@ -53,9 +54,14 @@ class Restriction {
   // Returns the reference states of chains, undefined if there are none: a state from which chains
   // can start.
   torch::Tensor reference(int64_t chains) const;
+  // Returns the limit of changes as the states of the restricted model have it, with rows() rows.
+  // Nothing if there is no limit.
+  std::optional<DistanceLimit> distance_limit() const;
   std::string sha256() const;  // of all that restricts
 
  private:
+  torch::Tensor changes_left() const;
+
   StateSpace whole_;
   std::optional<AllowedValues> allowed_;
   FixedSites fixed_;         // of the numbers of allowed values, if these are given

@@ -129,6 +129,7 @@ def test_log_z_of_restricted_states(name, method):
     for limits, left in (
             ({"fixed": fixed}, x[:, 2] == 1),
             ({"allowed": table}, x[:, 1] != 0),
+            ({"within": 2, "reference": reference}, (x != reference).sum(1) <= 2),
             ({"fixed": fixed, "allowed": table}, (x[:, 2] == 1) & (x[:, 1] != 0))):
         found = ig.evaluate(target, sampler="gwg", method=method, chains=300, steps=100, seed=2,
                             **limits)
@@ -313,3 +314,19 @@ def test_hot_chains_stay_within_the_distance(sampler, run):
     draws = ig.sample(target, sampler, within=2, reference=reference, chains=1000, burn_in=60,
                       steps=100, thin=100, seed=9, **run)
     expect_law(target, draws, near, 4, 3)
+
+
+def test_tempering_near_a_reference_knows_log_z():
+    """log Z is that of the states with few changes, of allowed values and with a fixed site."""
+    target = CATEGORICAL["potts"]()
+    reference = torch.tensor([1, 0, 1, 1])
+    x = states_of(4, 3).long()
+    allowed = torch.tensor([[1, 1, 1], [1, 1, 0], [0, 1, 1], [1, 1, 1]])
+    kept = ((x != reference).sum(1) <= 2) & allowed[torch.arange(4), x].all(1) & (x[:, 3] == 2)
+    exact = torch.logsumexp(-target.energy(x.to(torch.uint8)).detach().double()[kept], 0)
+    run = ig.sample(target, "gibbs", within=2, reference=reference, allowed=allowed,
+                    fixed=torch.tensor([-1, -1, -1, 2]), rungs=3, exploration=3, chains=16,
+                    burn_in=60, steps=600, seed=4)
+    found = run.summary["tempering"]
+    assert abs(found["log_z"] - exact) < 5 * found["log_z_se"] < 0.25
+    assert found["rejection"][0] < 0.5

@@ -114,5 +114,38 @@ TEST(RandomTwins, DrawAlike) {
   }
 }
 
+TEST(LimitedTwins, DrawAlike) {
+  constexpr int kCategories = 3;
+  for (const Size& size : {Size{1, 1}, Size{6, 7}, Size{150, 33}}) {
+    for (const int64_t tables : {int64_t{1}, size.chains / 2 + (size.chains == 1)}) {
+      expect_twins(
+          [&](Twin twin) {
+            Inputs inputs(12);
+            const int64_t rng[] = {3, 5}, columns = 4, entries = tables * size.sites;
+            const auto ids = inputs.ids(size.chains);
+            std::vector<double> p(size.sites * kCategories), change(entries * columns);
+            const auto differs = std::make_unique<bool[]>(entries * kCategories);
+            std::vector<int64_t> most(tables);
+            for (size_t i = 0; i < p.size(); ++i) p[i] = (1.0 + static_cast<double>(i % 3)) / 6;
+            for (int64_t i = 0; i < entries * kCategories; ++i) differs[i] = i % 5 > 1;
+            for (size_t i = 0; i < change.size(); ++i) {
+              change[i] = i % columns == 0 ? 0 : static_cast<double>(i % 7) / 6;
+            }
+            for (int64_t n = 0; n < tables; ++n) most[n] = n % columns;
+            RowDraws draws{size.chains, size.sites, ids.data(), 0, 0, Purpose::kReference};
+            draws.rng = rng;
+            std::vector<uint8_t> out(size.chains * size.sites);
+            (twin == Twin::kCpu ? cpu::limited_rows : cuda::limited_rows)(
+                draws,
+                LimitedSites{tables, kCategories, columns, p.data(), differs.get(), change.data(),
+                             most.data()},
+                out.data(), nullptr);
+            return out;
+          },
+          /*any_block=*/true);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace isinglass

@@ -130,6 +130,22 @@ TEST(ForbiddenStates, BennettTakesThemAsWeightsOfZero) {
   }
 }
 
+// If a rung forbids all draws of the next one, these say nothing about the ratio of normalisers.
+TEST(ForbiddenStates, BennettNeedsDrawsThatBothRungsAllow) {
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(1);
+  const Tensor draws = torch::randn({50, 8, 2, 2}, generator, torch::kFloat64);
+  for (const auto& [end, value] : {std::pair(0, INFINITY), {1, -INFINITY}}) {
+    Tensor delta_u = draws.clone();
+    delta_u.select(3, end).select(2, 1).fill_(value);
+    EXPECT_TRUE(std::isnan(log_z_of_rungs(delta_u, 0).value));
+    // The draws of one ensemble are enough for log Z, but not for its standard error.
+    delta_u.select(3, end).select(2, 1).select(1, 3).fill_(0.5);
+    const LogZ found = log_z_of_rungs(delta_u, 0);
+    EXPECT_TRUE(std::isfinite(found.value));
+    EXPECT_TRUE(std::isnan(found.standard_error));
+  }
+}
+
 // At the ends of the path, energies are those of the two distributions.
 TEST(ForbiddenStates, AreOnThePathWhatTheyAreAtItsEnds) {
   HardCore model(5);
