@@ -26,8 +26,8 @@ Dataset with_drawn_values(const Dataset& data, uint64_t seed);
 
 class MissingValues {
  public:
-  // data: a set with missing values, and `drawn` what with_drawn_values() returns for it. `steps` is
-  // the number of transitions at each visit.
+  // data: a set with missing values; drawn: what with_drawn_values() returns for it; steps: the
+  // number of transitions at each visit.
   MissingValues(const Dataset& data, const Dataset& drawn, int64_t steps, uint64_t seed,
                 torch::Device device);
 

@@ -30,8 +30,8 @@ class PcdObjective : public Objective {
                const Ranks& ranks = Ranks::single_process());
 
   // Draws the iteration's data, with samples of their missing values (missing_values.h), and
-  // `batch` distinct slots of the buffer, restarts some of their chains, and advances this rank's share of them. In contrastive divergence the chains start at
-  // the data, one slot each.
+  // `batch` distinct slots of the buffer, restarts some of their chains, and advances this rank's
+  // share of them. In contrastive divergence the chains start at the data, one slot each.
   Batch draw(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, const Batch& batch) override;
   void update(const std::function<torch::Tensor()>& step) override;

@@ -45,7 +45,7 @@ std::shared_ptr<EnergyModel> random_rbm(int64_t sites, int64_t hidden, int64_t v
 // Fills in the copies of every row, which are independent chains, and compares each state's
 // frequency among the copies with its probability given the known values.
 void expect_conditional(EnergyModel& model, const torch::Tensor& rows, const std::string& what) {
-  constexpr int64_t kCopies = 4000, kVisits = 12, kSteps = 4;
+  constexpr int64_t kCopies = 2000, kVisits = 12, kSteps = 4;
   const int64_t values = model.space().categories, count = rows.size(0);
   const Dataset data = incomplete(rows, kCopies, values);
   const Dataset drawn = with_drawn_values(data, 3);
@@ -134,7 +134,7 @@ TEST(MissingValuesTest, StartAtDrawsOfIndependentPixels) {
   EXPECT_NE(data_sha256(data), data_sha256(other));
 }
 
-TEST(MissingValuesTest, ANumberWithoutKnownValuesIsUniform) {
+TEST(MissingValuesTest, APixelWithoutKnownValuesIsUniform) {
   Dataset data = incomplete(torch::tensor({{-1, 2, 0}, {-1, 2, -1}}), 1, 3);
   const torch::Tensor frequencies = clamped_mean(data);
   EXPECT_TRUE(torch::allclose(frequencies[0], torch::full({3}, 1 / 3.0, torch::kFloat64)));
@@ -159,7 +159,7 @@ std::unique_ptr<Trainer> trainer_of(const std::shared_ptr<EnergyModel>& model, c
 }
 
 TEST(MissingValuesTest, AResumedRunGivesTheSameBits) {
-  for (const std::string name : {"rbm", "resnet", "categorical_resnet"}) {
+  for (const std::string name : {"rbm", "categorical_resnet"}) {
     const Scratch scratch;
     PcdRun options = small_options();
     const Dataset data =
@@ -172,9 +172,9 @@ TEST(MissingValuesTest, AResumedRunGivesTheSameBits) {
       resumed ? trainer->resume(directory) : trainer->start(directory);
       EXPECT_FALSE(trainer->run().interrupted);
     };
-    run(scratch / "whole", 20, false);
-    run(scratch / "parts", 7, false);
-    run(scratch / "parts", 20, true);
+    run(scratch / "whole", 10, false);
+    run(scratch / "parts", 4, false);
+    run(scratch / "parts", 10, true);
     const auto newest = [](const fs::path& directory) {
       return RunDirectory::open(directory).checkpoints().back();
     };
