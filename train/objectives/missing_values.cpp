@@ -38,7 +38,7 @@ torch::Tensor swept(RbmModel& machine, const Incomplete& rows, StepParams params
   Statistics counts = Statistics::create(rows.states.size(0), rows.states.device());
   torch::Tensor x = rows.states.clone();
   for (int64_t step = 0; step < steps; ++step) {
-    machine.evaluate_energy(x, current);  // of the known values, which the sweep before has redrawn
+    machine.evaluate_energy(x, current);  // The sweep before has redrawn the known values as well.
     machine.gibbs_sweeps(1, params.rng, rows.images, x, current, counts);
     params.advance();
     x = torch::where(rows.missing, x, rows.states);
@@ -51,11 +51,12 @@ torch::Tensor stepped(EnergyModel& model, const Incomplete& rows, uint64_t key, 
   const torch::Tensor given = rows.states.to(torch::kInt16).masked_fill(rows.missing, -1);
   const FixedSites known(model.space(), given, "the training images", rows.states.device());
   // The conditional model does not own the model, which outlives it.
-  ConditionalModel conditional({std::shared_ptr<EnergyModel>(), &model}, known);
-  const auto sampler = make_sampler(kSampler, {}, conditional);
-  ChainState state = sampler->init(conditional, known.restrict(rows.states), rows.images);
+  const auto conditional = std::make_shared<ConditionalModel>(
+      std::shared_ptr<EnergyModel>(std::shared_ptr<EnergyModel>(), &model), known);
+  const auto sampler = make_sampler(kSampler, {}, *conditional);
+  ChainState state = sampler->init(*conditional, known.restrict(rows.states), rows.images);
   StepParams params = sampler->params(key, rows.states.device(), first);
-  for (int64_t step = 0; step < steps; ++step) sampler->step(conditional, state, params);
+  for (int64_t step = 0; step < steps; ++step) sampler->step(*conditional, state, params);
   return known.complete(state.x);
 } catch (const NonFinite& error) {
   throw NumericalError(error.what());
