@@ -83,10 +83,12 @@ std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
   for (uint64_t i = 0; i < std::size(splits); ++i) {
     const auto& [name, images] = splits[i];
     if (!images->defined() || images->size(0) == 0) continue;
+    if (images == &data.train && data.missing.defined()) continue;
     const torch::Tensor x = binarise_once(*images, data.values, i);
     results.push_back({name, x.size(1), mean_energy(model, x, name, device, ranks),
                        independent.mean_log_likelihood(x)});
   }
+  if (results.empty()) require_complete(data, "a likelihood without validation or test images");
   return results;
 }
 

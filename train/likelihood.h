@@ -48,9 +48,9 @@ struct SplitEnergy {
   SplitLikelihood at(const LogZBounds& log_z, const BracketVerdict& verdict) const;
 };
 
-// Returns the terms for every split of the set, computed on the copy binarised once. Ranks share
-// the images. Throws NumericalError, naming the split and the row, if the energy of an image is not
-// finite.
+// Returns the terms for every split of the set, computed on the copy binarised once, except for
+// training images with missing values. Ranks share the images. Throws Error if no split is left,
+// and NumericalError, naming the split and the row, if the energy of an image is not finite.
 std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
                                         torch::Device device,
                                         const Ranks& ranks = Ranks::single_process());

@@ -14,6 +14,7 @@ enum class RandomStream : uint64_t {
   kValidation,    // Serves annealing between training iterations.
   kReference,     // Serves chains that others are compared with.
   kTempering,     // Serves tempering in an evaluation.
+  kMissing,       // Serves the missing values of training images.
   kCount,
 };
 

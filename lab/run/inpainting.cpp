@@ -70,6 +70,7 @@ torch::Tensor missing_pixels(const std::string& mask, const ImageSize& image, in
 Inpainting inpainting_of(const Dataset& data, const StateSpace& space, const std::string& mask,
                          const std::optional<int64_t>& count, int64_t seed) {
   const bool test = data.test.size(0) > 0;
+  if (!test) require_complete(data, "`inpaint` without test images");
   const torch::Tensor& all = test ? data.test : data.train;
   require_options(!count || *count <= all.size(0),
                   "`inpaint-images` is {}, but {} has {} {} images", count.value_or(0), data.name,

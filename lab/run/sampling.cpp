@@ -291,6 +291,7 @@ torch::Tensor Sampling::data_states(const StateSpace& space) {
   require_options(images_ || !spec_.data.name.empty(), "`init` data needs `dataset`");
   const Dataset data = images_ ? *images_ : images_of(spec_.data);
   note_data(data);
+  require_complete(data, "`init` data");
   const torch::Tensor images =
       space.discrete() ? binarise_once(data.train, data.values, 0) : as_points(data).train;
   torch::Tensor rows = torch::empty({own_.count}, torch::kInt64);

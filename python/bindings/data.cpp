@@ -185,7 +185,8 @@ void add_data(py::module_& module) {
       py::arg("images"),
       R"(Computes the mean of images, moved inside (0, 1): 0.98 mean + 0.01.
 
-It is the mean of the Bernoulli distribution from which buffers and annealing start.
+It is the mean of the Bernoulli distribution from which buffers and annealing start. Missing values
+(NaN) are left out of the mean; a site without known values has 0.5.
 
 Args:
     images: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W], as train() takes

@@ -211,7 +211,9 @@ Args:
         any type, grey levels 0 to 255, real numbers from 0 to 1, or with levels= whole numbers
         below it. Images are shuffled with a fixed seed and split 80/10/10. A dictionary with train
         and optionally validation and test gives the splits, whose values are read in one way. Or
-        the name or file of a data set. dsm and classify take real [N, D] as points.
+        the name or file of a data set. pcd and cd take NaN in real training images as missing
+        values, which they sample given the known ones; a tensor with some is not split. dsm and
+        classify take real [N, D] as points.
     sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed is used if seed=
         is not given.
     out: the run's directory, with checkpoints; a run that is there is continued. Without it nothing

@@ -149,8 +149,17 @@ StateSpace Dataset::space() const {
   }
 }
 
+void require_complete(const Dataset& data, const std::string& purpose) {
+  if (!data.missing.defined()) return;
+  fail(
+      "{} needs complete images, but {} of the {} values of the training images of {} are missing "
+      "(NaN)",
+      purpose, data.missing.sum().item<int64_t>(), data.missing.numel(), data.name);
+}
+
 Dataset as_points(Dataset images) {
   if (images.values == PixelValues::kReal) return images;
+  require_complete(images, "a model of continuous states");
   images.train = images.train.to(torch::kFloat32).div_(images.white());
   images.values = PixelValues::kReal;
   return images;
@@ -209,6 +218,7 @@ std::string data_sha256(const Dataset& data) {
   for (const auto& [name, images] : splits) {
     if (images->defined()) tensors.emplace_back(name, *images);
   }
+  if (data.missing.defined()) tensors.emplace_back("missing", data.missing.to(torch::kUInt8));
   return sha256(std::move(tensors));
 }
 
@@ -225,16 +235,21 @@ torch::Tensor binarise_once(const torch::Tensor& pixels, PixelValues values, uin
 torch::Tensor clamped_mean(const Dataset& data) {
   constexpr double kEpsilon = 1e-2;
   const auto clamped = [](const torch::Tensor& frequency, int64_t values) {
-    return frequency * (1 - 2 * kEpsilon) + 2 * kEpsilon / static_cast<double>(values);
+    const double uniform = 1 / static_cast<double>(values);
+    return frequency.nan_to_num(uniform) * (1 - 2 * kEpsilon) + 2 * kEpsilon * uniform;
   };
-  const auto count = static_cast<double>(data.train.size(0));
+  // The number of known values of every pixel, float64 [D].
+  torch::Tensor known =
+      torch::full({data.train.size(1)}, static_cast<double>(data.train.size(0)), torch::kFloat64);
+  if (data.missing.defined()) known -= data.missing.sum(0);
   if (data.values == PixelValues::kCategorical) {
     const torch::Tensor by_pixel = data.train.t().to(torch::kInt64);
     const torch::Tensor counts = torch::zeros({by_pixel.size(0), data.categories}, torch::kFloat64);
     counts.scatter_add_(1, by_pixel, torch::ones({}, torch::kFloat64).expand_as(by_pixel));
-    return clamped(counts / count, data.categories);
+    if (data.missing.defined()) counts.select(1, 0).sub_(data.missing.sum(0));
+    return clamped(counts / known.unsqueeze(1), data.categories);
   }
-  const double full = static_cast<double>(data.white()) * count;
+  const torch::Tensor full = static_cast<double>(data.white()) * known;
   const torch::Tensor mean = data.train.sum(0, /*keepdim=*/false, torch::kFloat64) / full;
   return clamped(mean, 2).to(torch::kFloat32);
 }

@@ -26,6 +26,9 @@ enum class PixelValues {
 struct Dataset {
   std::string name;
   torch::Tensor train, validation, test;  // empty [0, D] if the set has no such split
+  // True at the missing values of `train`, which are 0 there, bool [N, D]. Undefined if no value is
+  // missing.
+  torch::Tensor missing = {};
   // Classes of `train`, int64 [N]. Undefined if they are not loaded; load_labels() loads them.
   torch::Tensor labels = {};
   int64_t height = 28, width = 28;
@@ -56,6 +59,10 @@ Dataset load_dataset(const std::string& name, const std::filesystem::path& data_
                      std::optional<int64_t> levels = {}, const SplitFiles& splits = {});
 
 const std::vector<std::string>& dataset_names();
+
+// Throws Error if values of the training images are missing; `purpose`, which needs them all, is
+// the subject of the sentence.
+void require_complete(const Dataset& data, const std::string& purpose);
 
 // These are for models of continuous states. They return a float32 `train`. load_points() takes the
 // numbers of a file of real points [N, D] without a change, all of them as training points, and
@@ -89,8 +96,9 @@ std::string data_sha256(const Dataset& data);
 torch::Tensor binarise_once(const torch::Tensor& pixels, PixelValues values, uint64_t split);
 
 // Returns the base distribution of independent pixels: frequencies·(1 − 2ε) + 2ε/K with ε = 1e-2
-// and K values (docs/concepts/training.md). For binary pixels and grey levels it is the probability
-// of 1, float32 [D]; for categorical pixels it is float64 [D, K].
+// and K values (docs/concepts/training.md). Frequencies are those of the known values, and 1/K for
+// a pixel that has none. For binary pixels and grey levels it is the probability of 1, float32 [D];
+// for categorical pixels it is float64 [D, K].
 torch::Tensor clamped_mean(const Dataset& data);
 
 // Smooths the frequencies of ordered values, float64 [D, K], by a Gaussian with a standard

@@ -96,6 +96,30 @@ OwnArrays plain(OwnArrays arrays) {
   return arrays;
 }
 
+// Replaces the missing values of the training images by known ones, so that they do not affect how
+// the numbers are understood. Returns where they are, bool [N, D]; undefined if there are none. A
+// single array that has some becomes that of the training images.
+torch::Tensor take_missing(OwnArrays& arrays) {
+  torch::Tensor missing;
+  for (OwnArray* array : {&arrays.whole, &arrays.train, &arrays.validation, &arrays.test}) {
+    if (!array->given() || !array->values.is_floating_point()) continue;
+    const torch::Tensor absent = torch::isnan(array->values);
+    if (!absent.any().item<bool>()) continue;
+    require(array == &arrays.whole || array == &arrays.train,
+            "{} holds values that are not a number; only training images may have missing values "
+            "(NaN)",
+            array->name);
+    const torch::Tensor known = array->values.masked_select(absent.logical_not());
+    require(known.numel() > 0,
+            "every value of {} is not a number; images with missing values (NaN) need known ones",
+            array->name);
+    array->values = array->values.masked_fill(absent, known[0]);
+    missing = absent.flatten(1).contiguous();
+  }
+  if (missing.defined() && arrays.whole.given()) std::swap(arrays.train, arrays.whole);
+  return missing;
+}
+
 // How the numbers of an array are to be understood.
 enum class Unit {
   kAny,     // whole numbers that are all 0
@@ -187,8 +211,10 @@ Pixels categories(const std::vector<const OwnArray*>& arrays, int64_t levels) {
   Pixels pixels{.values = PixelValues::kCategorical};
   for (const OwnArray* array : arrays) {
     const torch::Tensor& values = array->values;
-    require(at::isIntegralType(values.scalar_type(), /*includeBool=*/true),
-            "{} holds values of type {}; categories are whole numbers", array->name,
+    // Real numbers are needed where NaN marks missing values.
+    const bool whole = at::isIntegralType(values.scalar_type(), /*includeBool=*/true) ||
+                       (values.is_floating_point() && values.frac().eq(0).all().item<bool>());
+    require(whole, "{} holds values of type {}; categories are whole numbers", array->name,
             torch::toString(values.scalar_type()));
     const auto least = values.min().item<int64_t>(), most = values.max().item<int64_t>();
     require_options(
@@ -231,8 +257,9 @@ void require_training(const OwnArrays& arrays, const std::string& name) {
 
 Dataset own_images(const OwnArrays& own, const std::string& name, std::optional<int64_t> levels) {
   require_training(own, name);
-  const OwnArrays arrays = plain(own);
+  OwnArrays arrays = plain(own);
   Dataset data;
+  data.missing = take_missing(arrays);
   data.name = name;
   set_size(data, arrays);
   const std::vector<const OwnArray*> all = given(arrays);
@@ -255,6 +282,7 @@ Dataset own_images(const OwnArrays& own, const std::string& name, std::optional<
      : all[i] == &arrays.validation ? data.validation
                                     : data.test) = pixels.all[i];
   }
+  if (data.missing.defined()) data.train = data.train.masked_fill(data.missing, 0);
   return data;
 }
 
@@ -279,7 +307,8 @@ Dataset own_points(const OwnArrays& arrays, const std::string& name) {
   data.width = sites_of(arrays);
   const auto numbers = [](const OwnArray& array) {
     const torch::Tensor points = array.values.to(torch::kFloat32).contiguous();
-    require(torch::isfinite(points).all().item<bool>(), "{} holds a number that is not finite",
+    require(torch::isfinite(points).all().item<bool>(),
+            "{} holds a number that is not finite; values of points may not be missing",
             array.name);
     return points;
   };

@@ -40,7 +40,9 @@ OwnArrays read_own_arrays(const std::filesystem::path& file, const SplitFiles& s
 // whole numbers of any type, or real. Over all splits the values are binary (0 and 1), grey levels
 // (whole numbers up to 255, or real numbers from 0 to 1), or, if `levels` is given, categories:
 // whole numbers below it. A single array is shuffled with a fixed seed and split 80/10/10, together
-// with its labels. Throws Error for values that are none of these or that are ambiguous.
+// with its labels. NaN marks a missing value (Dataset::missing) of a training image; a single array
+// with missing values is used for training as a whole. Throws Error for values that are none of
+// these or that are ambiguous, and for missing values of other images.
 Dataset own_images(const OwnArrays& arrays, const std::string& name,
                    std::optional<int64_t> levels = {});
 

@@ -33,6 +33,7 @@ NceOptions checked(const NceOptions& o, EnergyModel& model, const Dataset& data,
                   residual->base()->kind_name());
   require(data.train.dim() == 2 && data.train.size(0) > 0,
           "the data set '{}' has no training images", data.name);
+  require_complete(data, "`objective` nce");
   const StateSpace space = model.space(), own = data.space();
   require(space == own, "the states of '{}' are not those of the images of '{}'", model.kind_name(),
           data.name);

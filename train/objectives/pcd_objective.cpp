@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kPictures = 100, kColumns = 10;
 // These are the names of the tensors in checkpoints.
-constexpr const char *kRungs = "rungs", *kFresh = "fresh", *kFreshBegun = "fresh-begun";
+constexpr const char *kRungs = "rungs", *kFresh = "fresh", *kFreshBegun = "fresh-begun",
+                     *kMissing = "missing";
 
 void check_fit(const EnergyModel& model, const Dataset& data) {
   require(data.train.dim() == 2 && data.train.size(0) > 0,
@@ -68,6 +69,12 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
 PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dataset& data,
                            const PcdOptions& options, int64_t iterations, torch::Device device,
                            const Ranks& ranks)
+    : PcdObjective(model, sampler, data, with_drawn_values(data, options.seed), options, iterations,
+                   device, ranks) {}
+
+PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dataset& data,
+                           const Dataset& drawn, const PcdOptions& options, int64_t iterations,
+                           torch::Device device, const Ranks& ranks)
     : options_(checked(options, iterations, model, data)),
       sampler_(sampler),
       sampling_(sampler, options_),
@@ -76,11 +83,17 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
       height_(data.height),
       width_(data.width),
       data_sha256_(data_sha256(data)),
-      batches_(data, options.batch, options.seed, device),
+      batches_(drawn, options.batch, options.seed, device),
       buffer_(clamped_mean(data).to(device), options.buffer, options.seed),
       ranks_(ranks),
       share_(ranks, options.batch),
-      signals_(data, options, device) {
+      signals_(drawn, options, device) {
+  if (data.missing.defined()) {
+    require(ranks.size() == 1,
+            "missing values of training images require a single process, but there are {} ranks",
+            ranks.size());
+    missing_.emplace(data, drawn, options.steps, options.seed, device);
+  }
   if (options.begin_at_data) begin_at_data(iterations);
   const auto* learned = dynamic_cast<const IsingModel*>(&model);
   const auto* truth = dynamic_cast<const IsingModel*>(data.drawn_from.get());
@@ -119,7 +132,8 @@ void PcdObjective::begin_at_data(int64_t iterations) {
 
 Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   // This is done before the steps, because an upload waits for the kernels already queued.
-  const torch::Tensor data = batches_.states(iteration);
+  torch::Tensor data = batches_.states(iteration);
+  if (missing_) data = missing_->fill(model, batches_.images(iteration), data, iteration);
   if (!data_.defined()) data_ = torch::empty_like(data);
   data_.copy_(data);
   Batch batch{.iteration = iteration, .data = data_};
@@ -217,6 +231,7 @@ NamedTensors PcdObjective::offsets_and_chains() const {
     all.push_back({kFresh, fresh_->states()});
     all.push_back({kFreshBegun, fresh_->begun()});
   }
+  if (missing_) all.push_back({kMissing, missing_->values()});
   return all;
 }
 
@@ -240,6 +255,7 @@ void PcdObjective::load_state(const NamedTensors& saved, const std::string& file
     name == kRungs ? rungs_->begin() : fresh_->begin();
   }
   copy_tensors(theirs, own, file);
+  if (missing_) missing_->restore(own.back().second);
 }
 
 void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
@@ -247,6 +263,7 @@ void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
   buffer_.reinitialise(torch::isfinite(energy).logical_not().nonzero().flatten(), recovery);
   if (rungs_) rungs_->repair(recovery);
   if (fresh_) fresh_->repair(model, recovery);
+  if (missing_) missing_->repair(model, recovery);
 }
 
 PtDict PcdObjective::settings() const {
@@ -270,9 +287,10 @@ PtDict PcdObjective::settings() const {
 
 void PcdObjective::draw_data(const std::filesystem::path& file) {
   const int64_t count = std::min(kPictures, options_.batch);
-  const torch::Tensor images = batches_.images(1).narrow(0, 0, count);
-  write_picture_grid(file, batches_.pixels().index_select(0, images.to(batches_.pixels().device())),
-                     height_, width_, kColumns, 255 / static_cast<int>(white_));
+  const torch::Tensor first = batches_.images(1).narrow(0, 0, count).to(batches_.pixels().device());
+  torch::Tensor grey = batches_.pixels().index_select(0, first) * (255 / white_);
+  if (missing_) grey.masked_fill_(missing_->missing().index_select(0, first), 128);
+  write_picture_grid(file, grey, height_, width_, kColumns, /*scale=*/1);
 }
 
 void PcdObjective::draw_samples(EnergyModel&, const std::filesystem::path& file) {

@@ -11,6 +11,7 @@
 #include "train/objectives/chain_diagnostics.h"
 #include "train/objectives/coupling_error.h"
 #include "train/objectives/fresh_chains.h"
+#include "train/objectives/missing_values.h"
 #include "train/objectives/objective.h"
 #include "train/objectives/pcd.h"
 #include "train/objectives/replay_buffer.h"
@@ -28,9 +29,9 @@ class PcdObjective : public Objective {
                const PcdOptions& options, int64_t iterations, torch::Device device,
                const Ranks& ranks = Ranks::single_process());
 
-  // Draws the iteration's data and `batch` distinct slots of the buffer, restarts some of their
-  // chains, and advances this rank's share of them. In contrastive divergence the chains start at
-  // the data, one slot each.
+  // Draws the iteration's data, with samples of their missing values (missing_values.h), and
+  // `batch` distinct slots of the buffer, restarts some of their chains, and advances this rank's
+  // share of them. In contrastive divergence the chains start at the data, one slot each.
   Batch draw(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, const Batch& batch) override;
   void update(const std::function<torch::Tensor()>& step) override;
@@ -47,6 +48,10 @@ class PcdObjective : public Objective {
   void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
 
  private:
+  // drawn: the data with draws in the place of missing values.
+  PcdObjective(EnergyModel& model, const Sampler& sampler, const Dataset& data,
+               const Dataset& drawn, const PcdOptions& options, int64_t iterations,
+               torch::Device device, const Ranks& ranks);
   void begin_at_data(int64_t iterations);
   // Returns the tensors of saved_state() without those of the diagnostics.
   NamedTensors offsets_and_chains() const;
@@ -63,6 +68,7 @@ class PcdObjective : public Objective {
   BatchShare share_;
   torch::Tensor data_;  // the latest batch's data, whose address a CUDA graph holds
   ChainDiagnostics signals_;
+  std::optional<MissingValues> missing_;
   std::optional<Centring> centring_;
   std::optional<TemperedRungs> rungs_;
   std::optional<FreshChains> fresh_;

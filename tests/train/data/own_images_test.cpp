@@ -98,6 +98,39 @@ TEST(OwnImages, OfCategories) {
   EXPECT_ERROR(load_dataset("strokes", "unused", 5), "determines the values of its pixels");
 }
 
+// NaN marks missing values of training images, however their known values are understood.
+TEST(OwnImages, WithMissingValues) {
+  const float nan = std::nanf("");
+  const torch::Tensor bits = torch::tensor({{0.f, nan, 1.f, 0.f}, {1.f, 1.f, nan, 0.f}});
+  const torch::Tensor missing = torch::isnan(bits);
+  const auto load = [](const torch::Tensor& train, std::optional<int64_t> levels = {}) {
+    return own_images({.train = {"x", train}}, "x", levels);
+  };
+  const Dataset binary = load(bits.view({2, 2, 2}));
+  EXPECT_EQ(binary.values, PixelValues::kBinary);
+  EXPECT_TRUE(binary.missing.equal(missing));
+  EXPECT_TRUE(binary.train.equal(bytes_tensor({2, 4}, {0, 0, 1, 0, 1, 1, 0, 0})));
+  const Dataset grey = load(bits.to(torch::kFloat64) / 1.25);
+  EXPECT_EQ(grey.values, PixelValues::kGrey);
+  EXPECT_TRUE(grey.train.equal(bytes_tensor({2, 4}, {0, 0, 204, 0, 204, 204, 0, 0})));
+  const Dataset categories = load(2 * bits.to(torch::kFloat16), 3);
+  EXPECT_EQ(categories.space(), (StateSpace{StateKind::kCategorical, 4, 3}));
+  EXPECT_TRUE(categories.train.equal(2 * binary.train));
+  EXPECT_TRUE(categories.missing.equal(missing));
+  EXPECT_FALSE(load(bits.nan_to_num(0)).missing.defined());
+  // A single array is not split, because all of its images may be incomplete.
+  const Dataset whole = own_images({.whole = {"x", bits}}, "x");
+  EXPECT_TRUE(whole.train.equal(binary.train));
+  EXPECT_EQ(whole.test.size(0), 0);
+  EXPECT_ERROR(load(2 * bits - 1), "x holds the values -1 and 1");
+  EXPECT_ERROR(load(torch::tensor({{nan, 0.5f}}), 3), "categories are whole numbers");
+  EXPECT_ERROR(load(torch::full({2, 4}, nan)), "every value of x is not a number");
+  EXPECT_ERROR(load(bits * INFINITY), "holds");
+  EXPECT_ERROR(own_images({.train = {"x", bits}, .test = {"y", bits}}, "x"),
+               "y holds values that are not a number; only training images may have missing");
+  EXPECT_ERROR(own_points({.train = {"x", bits}}, "x"), "values of points may not be missing");
+}
+
 TEST(OwnImages, IdxFile) {
   const Scratch scratch;
   put_gzip(scratch / "own-idx.gz", idx_bytes({1, 2, 3}, {0, 1, 1, 0, 0, 1}));
