@@ -9,12 +9,9 @@
 #include "kernels/random/streams.h"
 #include "models/conditional/conditional.h"
 #include "models/energies.h"
-#include "models/network/rbm.h"
 
 namespace isinglass {
 namespace {
-
-constexpr const char* kSampler = "pafs";
 
 // Returns draws of independent pixels, uint8 [N, D], for the images of these numbers, int64 [N].
 torch::Tensor independent_draws(const torch::Tensor& mean, const torch::Tensor& images,
@@ -33,19 +30,6 @@ struct Incomplete {
   torch::Tensor states;   // uint8 [B, D]
 };
 
-torch::Tensor swept(RbmModel& machine, const Incomplete& rows, StepParams params, int64_t steps) {
-  Evaluation current;
-  Statistics counts = Statistics::create(rows.states.size(0), rows.states.device());
-  torch::Tensor x = rows.states.clone();
-  for (int64_t step = 0; step < steps; ++step) {
-    machine.evaluate_energy(x, current);  // The sweep before has redrawn the known values as well.
-    machine.gibbs_sweeps(1, params.rng, rows.images, x, current, counts);
-    params.advance();
-    x = torch::where(rows.missing, x, rows.states);
-  }
-  return x;
-}
-
 torch::Tensor stepped(EnergyModel& model, const Incomplete& rows, uint64_t key, int64_t first,
                       int64_t steps) try {
   const torch::Tensor given = rows.states.to(torch::kInt16).masked_fill(rows.missing, -1);
@@ -53,10 +37,12 @@ torch::Tensor stepped(EnergyModel& model, const Incomplete& rows, uint64_t key, 
   // The conditional model does not own the model, which outlives it.
   const auto conditional = std::make_shared<ConditionalModel>(
       std::shared_ptr<EnergyModel>(std::shared_ptr<EnergyModel>(), &model), known);
-  const auto sampler = make_sampler(kSampler, {}, *conditional);
+  const auto sampler = conditional->sweeps()
+                           ? make_sampler("gibbs", {.scan = Scan::kChromatic}, *conditional)
+                           : make_sampler("pafs", {}, *conditional);
   ChainState state = sampler->init(*conditional, known.restrict(rows.states), rows.images);
   StepParams params = sampler->params(key, rows.states.device(), first);
-  for (int64_t step = 0; step < steps; ++step) sampler->step(*conditional, state, params);
+  sampler->steps(*conditional, state, params, steps);
   return known.complete(state.x);
 } catch (const NonFinite& error) {
   throw NumericalError(error.what());
@@ -94,10 +80,7 @@ torch::Tensor MissingValues::fill(EnergyModel& model, const torch::Tensor& image
   const Incomplete rows{of_batch.index_select(0, which), missing.index_select(0, which),
                         x.index_select(0, which)};
   const int64_t first = (iteration - 1) * steps_;
-  auto* machine = dynamic_cast<RbmModel*>(&model);
-  const torch::Tensor moved =
-      machine ? swept(*machine, rows, StepParams::create(key_, {}, states.device(), first), steps_)
-              : stepped(model, rows, key_, first, steps_);
+  const torch::Tensor moved = stepped(model, rows, key_, first, steps_);
   x.index_copy_(0, which, moved);
   states_.index_copy_(0, rows.images,
                       torch::where(rows.missing, moved, states_.index_select(0, rows.images)));
