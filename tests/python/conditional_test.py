@@ -330,3 +330,107 @@ def test_tempering_near_a_reference_knows_log_z():
     found = run.summary["tempering"]
     assert abs(found["log_z"] - exact) < 5 * found["log_z_se"] < 0.25
     assert found["rejection"][0] < 0.5
+
+
+def sequence(sites):
+    """A sequence of four letters whose neighbours are unlike each other."""
+    edges = torch.stack([torch.arange(sites - 1), torch.arange(1, sites)], 1)
+    return ig.models.potts(edges=edges, coupling=torch.full((sites - 1,), -1.0),
+                           field=torch.linspace(-0.5, 0.5, 4 * sites).reshape(sites, 4))
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "pafs"])
+def test_restrictions_hold_in_a_million_steps(sampler):
+    """Every state of 1000 chains in 1000 steps has the fixed values, allowed values only, and at
+    most four changes of its chain's reference, and the chains make use of all that they may."""
+    sites, chains, steps, limit = 12, 1000, 1000, 4
+    fixed = torch.full((sites,), -1)
+    fixed[0], fixed[-1] = 2, 2
+    allowed = torch.ones(sites, 4)
+    allowed[:, 3] = 0
+    allowed[5, 0] = 0
+    rows = torch.tensor([[2, 0, 1, 0, 1, 2, 1, 0, 1, 0, 1, 2],
+                         [2, 1, 1, 1, 0, 1, 0, 2, 0, 2, 0, 2]])
+    run = ig.sample(sequence(sites), sampler, fixed=fixed, allowed=allowed, within=limit,
+                    reference=rows, chains=chains, steps=steps, seed=3,
+                    **({"radius": 3} if sampler == "pafs" else {}))
+    x = run.samples
+    assert x.shape == (steps, chains, sites)
+    assert (x[..., 0] == 2).all() and (x[..., -1] == 2).all()
+    assert (x != 3).all() and (x[..., 5] != 0).all()
+    changes = (x != rows.to(torch.uint8).repeat_interleave(chains // 2, 0)).sum(2)
+    assert changes.max() == limit and (changes == limit).any(0).all()
+    seen = torch.stack([(x == letter).any(0).any(0) for letter in range(4)], 1)
+    free = fixed < 0
+    assert (seen[free] == (allowed[free] > 0)).all()
+
+
+def tiny_rbm():
+    torch.manual_seed(5)
+    return ig.models.rbm(W=torch.randn(3, 6), b_v=torch.randn(6), b_h=torch.randn(3))
+
+
+IMAGE = torch.tensor([0, 1, 1, 0, 1, 0], dtype=torch.uint8)
+ORDERINGS = ([0, 1, 2, 3, 4, 5], [4, 1, 5, 0, 3, 2])
+
+
+def log_p(target, x):
+    """The exact log-probability of a state."""
+    u = target.energy(torch.cat([x[None], states_of(len(x))])).detach().double()
+    return (-u[0] - torch.logsumexp(-u[1:], 0)).item()
+
+
+@pytest.mark.parametrize("ordering", ORDERINGS, ids=str)
+def test_shares_along_an_ordering_multiply_to_the_joint(ordering):
+    """log p(x) is the sum of log p(x_i | the sites before i). Each conditional is the share of
+    chains with the value x_i, among independent chains that are fixed at the sites before."""
+    target, chains = tiny_rbm(), 4000
+    total, variance = 0.0, 0.0
+    for place, site in enumerate(ordering):
+        fixed = torch.full((6,), -1)
+        before = ordering[:place]
+        fixed[before] = IMAGE[before].long()
+        run = ig.sample(target, "gibbs", scan="chromatic", fixed=fixed if place else None,
+                        chains=chains, burn_in=100, steps=1, seed=20 + place)
+        share = (run.samples[0, :, site] == IMAGE[site]).double().mean().item()
+        total += math.log(share)
+        variance += (1 - share) / (share * chains)
+    assert variance < 0.05 ** 2
+    assert abs(total - log_p(target, IMAGE)) < 5 * math.sqrt(variance)
+
+
+def test_likelihoods_along_orderings_sum_to_the_joint(tmp_path):
+    """log p(x_i | the sites before i) is the difference of the likelihoods of two masks, with the
+    site i among the missing pixels and among the known ones. Every likelihood is annealed anew
+    with other random numbers, and errors are those that the means over copies of the image report.
+    """
+    target, copies = tiny_rbm(), 8
+    images, half = IMAGE.reshape(1, 2, 3).repeat(copies, 1, 1), torch.full((6,), 0.5)
+
+    def likelihood(known, seed):
+        """Returns log p(the other pixels | known pixels) and the variance of its error."""
+        if not known:
+            found = ig.evaluate(target, scan="chromatic", sampler="gibbs", chains=2000, steps=100,
+                                mean=half, seed=seed)
+            return -target.energy(IMAGE[None]).item() - found.log_z, found.log_z_se ** 2
+        missing = torch.ones(2, 3, dtype=torch.uint8)
+        missing.view(-1)[known] = 0
+        torch.save(missing, tmp_path / "mask.pt")
+        found = ig.evaluate(target, images, inpaint=str(tmp_path / "mask.pt"), mean=half,
+                            inpaint_images=copies, chains=100, steps=20, seed=seed)
+        own = found.log_likelihood["bidirectional"]
+        return own["mean"], own["standard_error"] ** 2
+
+    sums = []
+    for number, ordering in enumerate(ORDERINGS):
+        total, variance = 0.0, 0.0
+        for place in range(6):
+            terms = [likelihood(ordering[:place], 1000 * number + 100 * place)]
+            if place < 5:
+                terms.append(likelihood(ordering[:place + 1], 1000 * number + 100 * place + 50))
+            total += terms[0][0] - (terms[1][0] if place < 5 else 0)
+            variance += sum(error for _, error in terms)
+        assert 0 < variance < 0.05 ** 2
+        assert abs(total - log_p(target, IMAGE)) < 5 * math.sqrt(variance)
+        sums.append((total, variance))
+    assert abs(sums[0][0] - sums[1][0]) < 5 * math.sqrt(sums[0][1] + sums[1][1])

@@ -15,7 +15,7 @@ from conftest import ROOT
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 GUIDE = ["README.md", "docs/guide/python.md", "docs/guide/many-gpus.md",
-         "docs/guide/coming-from.md"]
+         "docs/guide/coming-from.md", "docs/guide/conditioning.md"]
 REFERENCE = [str(page.relative_to(ROOT))
              for page in sorted((ROOT / "docs/reference/python").glob("*.md"))
              if BLOCK.search(page.read_text(encoding="utf-8"))]
