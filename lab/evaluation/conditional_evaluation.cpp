@@ -9,6 +9,7 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "io/json.h"
+#include "io/pt/pt_file.h"
 #include "io/sha256.h"
 #include "lab/identity.h"
 #include "lab/run/restricted.h"
@@ -26,6 +27,8 @@ const std::vector<std::string>& bound_names() {
   static const std::vector<std::string> names = {"forward", "reverse", "bidirectional"};
   return names;
 }
+
+constexpr const char* kPictureNumbers = "inpainted.pt";
 
 // Returns the mean of a bound over images and its standard error; null without the bound.
 Json mean_of(const std::vector<Json>& images, const std::string& bound) {
@@ -119,6 +122,38 @@ void ConditionalEvaluation::restore(const std::filesystem::path& results) {
   }
   found_ = saved["images"].get<std::vector<Json>>();
   require(done() <= images(), "{} is damaged", results.string());
+  const std::filesystem::path numbers = results.parent_path() / kPictureNumbers;
+  pictures_ = read_tensor(numbers);
+  require(pictures_.dim() == 3 && pictures_.size(0) >= done(), "{} is damaged", numbers.string());
+  pictures_ = pictures_.slice(0, 0, done());
+}
+
+// Adds the row of the next image, whose draws are the last states of annealed chains by their
+// weights, or those of tempering at beta = 1.
+void ConditionalEvaluation::add_picture(const LikelihoodEvaluation& evaluation) {
+  torch::Tensor x, log_weights;
+  for (const auto& [name, value] : evaluation.chains()) {
+    if (name == "x") x = std::get<torch::Tensor>(value.value).cpu();
+    if (name == "log_weights") log_weights = std::get<torch::Tensor>(value.value).cpu();
+  }
+  x = x.reshape({-1, x.size(-1)});
+  const int64_t chains = x.size(0), shown = std::min(chains, Inpainting::kDrawn);
+  const torch::Tensor weights = log_weights.defined()
+                                    ? torch::softmax(log_weights, 0)
+                                    : torch::full({chains}, 1.0 / chains, torch::kFloat64);
+  // Systematic resampling: chains at equal distances on the scale of the sums of weights.
+  const torch::Tensor at = (torch::arange(shown, torch::kFloat64) + 0.5) / shown;
+  const torch::Tensor chosen = torch::searchsorted(weights.cumsum(0), at).clamp_max(chains - 1);
+  const torch::Tensor image = inpainting_->images[done() - 1], &missing = inpainting_->missing;
+  const auto whole = [&](const torch::Tensor& part) {
+    torch::Tensor full = image.to(torch::kFloat32).expand({part.size(0), -1}).clone();
+    full.index_put_({torch::indexing::Slice(), missing}, part.to(torch::kFloat32));
+    return full;
+  };
+  const torch::Tensor mean = weights.unsqueeze(0).mm(x.to(torch::kFloat64));
+  const torch::Tensor row =
+      inpainting_->rows(done() - 1, whole(x.index_select(0, chosen)).unsqueeze(0), whole(mean));
+  pictures_ = pictures_.defined() ? torch::cat({pictures_, row}) : row;
 }
 
 bool ConditionalEvaluation::run(const std::filesystem::path& results,
@@ -144,7 +179,10 @@ bool ConditionalEvaluation::run(const std::filesystem::path& results,
                         {"bidirectional", nats(log_z.both)}}},
                       {"verdict", verdict.word()},
                       {"reason", verdict.closed ? Json() : Json(verdict.reason)}});
+    add_picture(*evaluation);
     if (ranks.is_rank0()) {
+      write_pt(results.parent_path() / kPictureNumbers, PtValue{pictures_});
+      write_file(results.parent_path() / "inpainted.png", inpainting_->png(pictures_));
       write_file(results, text_of(json(), 2) + "\n");
       std::filesystem::remove(checkpoint);
     }

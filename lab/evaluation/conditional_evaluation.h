@@ -27,8 +27,8 @@ class ConditionalEvaluation {
   const EvaluateSpec& spec() const { return spec_; }  // with all defaults filled in
 
   // Evaluates the remaining images, or until the context stops it, and returns whether it is
-  // finished. Files: conditional.json, and the checkpoint of the image at hand. If `resume`,
-  // continues from them; throws Error if they belong to another evaluation.
+  // finished. Files: conditional.json, inpainted.png (lab/run/inpainting.h) with its numbers in
+  // inpainted.pt beside it, and the checkpoint of the image at hand. If `resume`, continues from them; throws Error if they belong to another evaluation.
   bool run(const std::filesystem::path& results, const std::filesystem::path& checkpoint,
            bool resume, const std::function<void(int64_t images)>& on_image = {});
 
@@ -44,6 +44,7 @@ class ConditionalEvaluation {
   std::unique_ptr<LikelihoodEvaluation> evaluation_of(int64_t image) const;
   nlohmann::ordered_json identity() const;
   void restore(const std::filesystem::path& results);
+  void add_picture(const LikelihoodEvaluation& evaluation);
 
   EvaluateSpec spec_;
   Context context_;
@@ -52,6 +53,7 @@ class ConditionalEvaluation {
   std::optional<Inpainting> inpainting_;
   torch::Tensor mean_;  // of the missing pixels, where annealing begins; undefined: the model's
   std::vector<nlohmann::ordered_json> found_;
+  torch::Tensor pictures_;  // Inpainting::rows() of the images done so far
 };
 
 }  // namespace isinglass

@@ -12,6 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kNormal95 = 1.96;  // half the width of a 95 % interval, in standard errors
+
 // Returns "closed" or "open: …", the verdict and the reason of ais.json. Files of earlier versions
 // have neither; they hold forward annealing only.
 std::string verdict_of(const Json& ais) {
@@ -131,24 +133,25 @@ void add_conditional(Page& page, const fs::path& directory) {
                        found["done"].get<int64_t>()),
            {facts_of(found, {"model", "sampler", "dataset", "missing", "sites"})});
   Json rows = Json::array();
-  const auto add = [&](const std::string& name, const Bounds& nats, const Json& verdict) {
-    rows.push_back({name, nats.forward, nats.reverse, nats.both, verdict});
-  };
   const Json means = found["log_likelihood"];
-  const auto mean = [&](const char* bound) {
-    return means[bound].is_object() ? means[bound]["mean"] : Json();
+  // Returns the mean over images with half the width of its 95 % interval.
+  const auto mean = [&](const char* bound) -> Json {
+    if (!means[bound].is_object()) return {};
+    const Json error = means[bound]["standard_error"];
+    if (!error.is_number()) return means[bound]["mean"];
+    return {{"value", means[bound]["mean"]}, {"half", kNormal95 * error.get<double>()}};
   };
-  add("mean",
-      Bounds(Json{{"forward", mean("forward")},
-                  {"reverse", mean("reverse")},
-                  {"bidirectional", mean("bidirectional")}}),
-      "");
+  rows.push_back(
+      Json::array({"mean", mean("forward"), mean("reverse"), mean("bidirectional"), ""}));
   for (size_t i = 0; i < found["images"].size(); ++i) {
     const Json& image = found["images"][i];
-    add(fmt::format("image {}", i), Bounds(image["log_likelihood"]), verdict_of(image));
+    const Bounds nats(image["log_likelihood"]);
+    rows.push_back(
+        {fmt::format("image {}", i), nats.forward, nats.reverse, nats.both, verdict_of(image)});
   }
   page.add(
-      "Log-likelihood of the missing pixels given the others", "",
+      "Log-likelihood of the missing pixels given the others",
+      "The mean over images is followed by half the width of its 95 % interval.",
       {table("",
              {{"image", true}, {"nats, forward"}, {"in reverse"}, {"both ways"}, {"verdict", true}},
              rows)});

@@ -24,7 +24,10 @@ Json sampling_charts(const torch::Tensor& energy, int64_t thin) {
   const std::vector<double> step = numbers(thin * torch::arange(1, energy.size(0) + 1));
   Json traces = Json::array(
       {thinned("mean of all chains", step, numbers(energy.to(torch::kFloat64).mean(1)))});
-  for (int64_t chain = 0; chain < std::min(kChains, energy.size(1)); ++chain) {
+  // Chains far from each other, which inpaint different images.
+  const int64_t shown = std::min(kChains, energy.size(1));
+  for (int64_t n = 0; n < shown; ++n) {
+    const int64_t chain = n * energy.size(1) / shown;
     traces.push_back(
         thinned(fmt::format("chain {}", chain), step, numbers(energy.select(1, chain))));
   }
@@ -70,12 +73,6 @@ void add_sampling(Page& page, const fs::path& directory) {
           "use the papers' estimator on single chains; bulk and tail use all chains together.",
           summary.value("statistic", "energy")),
       {table("", {{"", true}, {"value"}}, ess)});
-  if (fs::exists(directory / "inpainted.png")) {
-    page.add("Inpainting",
-             "Each row has an image, what is known of it (grey is missing), the last draws of some "
-             "chains, and the mean of all draws.",
-             {pictures("", Json::array({picture("", read_file(directory / "inpainted.png"))}))});
-  }
   if (!fs::exists(directory / "samples.pt")) return;
   torch::Tensor samples, energy;
   for (const auto& [name, tensor] : read_named_tensors(directory / "samples.pt")) {
@@ -85,6 +82,7 @@ void add_sampling(Page& page, const fs::path& directory) {
           "{} does not hold the tensors samples and energy", (directory / "samples.pt").string());
   if (energy.size(0) == 0) return;
   page.add("Chains", "", {charts("", sampling_charts(energy, summary.value("thin", int64_t{1})))});
+  if (fs::exists(directory / "inpainted.png")) return;  // inpainting.cpp shows them
   const Json images = state_pictures(samples);
   if (!images.empty()) page.add("States", "", {pictures("", images)});
 }

@@ -90,23 +90,27 @@ torch::Tensor Inpainting::fixed_values() const {
                                     : images.to(torch::kInt64).masked_fill(missing, -1);
 }
 
-std::string Inpainting::picture(const torch::Tensor& samples) const {
-  constexpr int64_t kMost = 6;
-  const int64_t count = images.size(0), each = samples.size(1) / count, sites = images.size(1);
-  const int64_t shown = std::min(each, kMost);
+torch::Tensor Inpainting::rows(int64_t first, const torch::Tensor& draws,
+                               const torch::Tensor& mean) const {
   const auto grey = [&](const torch::Tensor& states) {
     return (states.to(torch::kFloat32) / white).clamp(0, 1);
   };
-  const torch::Tensor known = grey(images);
-  const torch::Tensor last =
-      samples[samples.size(0) - 1].view({count, each, sites}).narrow(1, 0, shown);
+  const torch::Tensor known = grey(images.narrow(0, first, draws.size(0)));
+  return torch::cat({known.unsqueeze(1), known.masked_fill(missing, 0.5).unsqueeze(1), grey(draws),
+                     grey(mean).unsqueeze(1)},
+                    1);
+}
+
+std::string Inpainting::png(const torch::Tensor& rows) const {
+  return picture_grid(rows.reshape({-1, rows.size(2)}), height, width, rows.size(1));
+}
+
+std::string Inpainting::picture(const torch::Tensor& samples) const {
+  const int64_t count = images.size(0), each = samples.size(1) / count, sites = images.size(1);
+  const torch::Tensor last = samples[samples.size(0) - 1].view({count, each, sites});
   const torch::Tensor mean =
       (samples.sum(0, false, torch::kFloat32) / samples.size(0)).view({count, each, sites}).mean(1);
-  const torch::Tensor rows =
-      torch::cat({known.unsqueeze(1), known.masked_fill(missing, 0.5).unsqueeze(1), grey(last),
-                  grey(mean).unsqueeze(1)},
-                 1);
-  return picture_grid(rows.reshape({count * (shown + 3), sites}), height, width, shown + 3);
+  return png(rows(0, last.narrow(1, 0, std::min(each, kDrawn)), mean));
 }
 
 }  // namespace isinglass

@@ -28,9 +28,14 @@ struct Inpainting {
   // Returns the values of fixed sites (models/conditional/fixed_sites.h) for N·n chains, n of each
   // image.
   torch::Tensor fixed_values() const;
-  // Returns a PNG file with a row for each image: the image, the same with grey in place of what is
-  // missing, the last draws of up to six chains, and the mean of all draws. samples: [draws,
-  // chains, D].
+  static constexpr int64_t kDrawn = 6;  // at most so many draws of an image are shown
+  // Returns a row of pictures for each image from `first` on, grey levels from 0 to 1, float32 [n,
+  // draws + 3, D]: the image, the same with grey in place of what is missing, some draws [n, draws,
+  // D], and the mean of all draws [n, D].
+  torch::Tensor rows(int64_t first, const torch::Tensor& draws, const torch::Tensor& mean) const;
+  std::string png(const torch::Tensor& rows) const;  // Returns the PNG file of such rows.
+  // Returns the PNG file for draws of all images, [draws, chains, D]: the rows have the last draws
+  // of some chains.
   std::string picture(const torch::Tensor& samples) const;
 };
 
