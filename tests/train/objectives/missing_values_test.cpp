@@ -228,12 +228,10 @@ TEST(MissingValuesTest, TrainingWithThemLosesLittle) {
     torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(3);
     const torch::Tensor missing = torch::rand({1500, side * side}, generator) < 0.3;
     const double complete = trained_log_likelihood(name, steps, side, {}, false),
-                 sampled = trained_log_likelihood(name, steps, side, missing, false),
-                 zeros = trained_log_likelihood(name, steps, side, missing, true);
-    const std::string found = fmt::format("{}: {} {} {}", name, complete, sampled, zeros);
-    EXPECT_GT(sampled, complete - 0.5) << found;
-    EXPECT_LT(zeros, sampled - 0.5) << found;
-    RecordProperty(name, found);
+                 sampled = trained_log_likelihood(name, steps, side, missing, false);
+    EXPECT_GT(sampled, complete - 0.5) << name << ": " << complete;
+    if (name != "rbm") continue;
+    EXPECT_LT(trained_log_likelihood(name, steps, side, missing, true), sampled - 0.5);
   }
 }
 
