@@ -185,7 +185,7 @@ TEST(MissingValuesTest, AResumedRunGivesTheSameBits) {
   }
 }
 
-// Returns images [N, side²] whose rows are each black or white; a row is white with probability 0.3.
+// Returns images [N, side²] whose rows are each black or white, and white with probability 0.3.
 torch::Tensor striped_images(int64_t count, int64_t side, uint64_t seed) {
   torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(seed);
   const torch::Tensor white = torch::rand({count, side, 1}, generator) < 0.3;
