@@ -185,6 +185,56 @@ TEST(MissingValuesTest, AResumedRunGivesTheSameBits) {
   }
 }
 
+// Returns images [N, side²] whose rows are each black or white, and white with probability 0.3.
+torch::Tensor striped_images(int64_t count, int64_t side, uint64_t seed) {
+  torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(seed);
+  const torch::Tensor white = torch::rand({count, side, 1}, generator) < 0.3;
+  return white.expand({count, side, side}).reshape({count, side * side}).to(torch::kUInt8);
+}
+
+// Trains a new model and returns the exact mean log-likelihood of test images [nats per image].
+double trained_log_likelihood(const std::string& name, const SamplerOptions& steps, int64_t side,
+                              const torch::Tensor& missing, bool as_zeros) {
+  Dataset data = bars_and_stripes(side);  // for the form of its images
+  data.train = striped_images(1500, side, 1);
+  if (missing.defined()) data.train = data.train.masked_fill(missing, 0);
+  if (missing.defined() && !as_zeros) data.missing = missing;
+  const auto model =
+      new_model(name, {.image_height = side, .image_width = side, .hidden = 16}, /*seed=*/5);
+  const auto sampler = make_sampler(name == "rbm" ? "gibbs" : "pafs", steps, *model);
+  PcdRun options;
+  options.pcd = {.batch = 100, .buffer = 200, .steps = 3, .seed = 2};
+  options.iterations = 800;
+  options.learning_rate = name == "rbm" ? 2e-2 : 3e-3;
+  options.warmup = 0;
+  options.pcd.l2 = name == "rbm" ? 0 : 1e-2;
+  options.schedule = RateSchedule::kCosine;
+  const auto trainer = trainer_of(model, *sampler, data, options);
+  while (trainer->iteration() < options.iterations) trainer->iterate();
+  torch::NoGradGuard no_grad;
+  const auto energy = [&](const torch::Tensor& x) { return model->energy(x).to(torch::kFloat64); };
+  return (-energy(striped_images(1000, side, 2)).mean() -
+          torch::logsumexp(-energy(all_states(side * side)), 0))
+      .item<double>();
+}
+
+// 30 % of the training values are missing. Their rows show what they are, so that little is lost,
+// in contrast to zeros in their place.
+TEST(MissingValuesTest, TrainingWithThemLosesLittle) {
+  for (const std::string name : {"rbm", "mlp"}) {
+    const int64_t side = name == "rbm" ? 4 : 3;
+    const SamplerOptions steps =
+        name == "rbm" ? SamplerOptions{.scan = Scan::kChromatic} : SamplerOptions{.radius = 2};
+    torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(3);
+    const torch::Tensor missing = torch::rand({1500, side * side}, generator) < 0.3;
+    const double complete = trained_log_likelihood(name, steps, side, {}, false),
+                 sampled = trained_log_likelihood(name, steps, side, missing, false);
+    EXPECT_GT(sampled, complete - 0.5) << name << ": " << complete;
+    if (name != "rbm") continue;
+    EXPECT_LT(trained_log_likelihood(name, steps, side, missing, true), sampled - 0.5);
+  }
+}
+
 TEST(MissingValuesTest, AreRefusedWhereTheyCannotBeSampled) {
   const Dataset data = with_holes(bars_and_stripes(3));
   SineModel model(9);
