@@ -58,7 +58,7 @@ Restriction::Restriction(const StateSpace& whole, const RestrictionOptions& opti
   restrict(reference(rows()), options.reference_name);  // checks that the values are allowed
   const int64_t fixed_changes = within_ - changes_left().min().item<int64_t>();
   require(fixed_changes <= within_,
-          "`within` allows {} changes, but {} fixed sites already differ from {}", within_,
+          "`within` is {}, but {} of the fixed sites already differ from {}", within_,
           fixed_changes, options.reference_name);
 }
 
