@@ -151,7 +151,7 @@ StateSpace Dataset::space() const {
 
 void require_complete(const Dataset& data, const std::string& purpose) {
   if (!data.missing.defined()) return;
-  fail(
+  fail_options(
       "{} needs complete images, but {} of the {} values of the training images of {} are missing "
       "(NaN)",
       purpose, data.missing.sum().item<int64_t>(), data.missing.numel(), data.name);
