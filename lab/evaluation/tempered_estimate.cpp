@@ -39,7 +39,7 @@ torch::Tensor ids_from(int64_t first, int64_t count, torch::Device device) {
 torch::Tensor beginnings(const Factorised& start, const torch::Tensor& ids, uint64_t key) {
   const torch::Tensor x = start.sample(ids, key);
   const StateSpace space = start.model().space();
-  if (start.uniform() || space.kind == StateKind::kContinuous) return x;
+  if (start.uniform() || start.limited() || space.kind == StateKind::kContinuous) return x;
   const torch::Tensor second = ids.remainder(2).eq(1).unsqueeze(1);
   return torch::where(second, random_states(space, ids, key, x.device()), x);
 }
@@ -106,8 +106,8 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
   report_ = tempering_.report(state_, params_, ranks_);
   if (!std::isfinite(report_.log_z.value)) {
     throw NumericalError(
-        "the energies of the rungs are not finite, because "
-        "the model has an energy that is not finite");
+        "log Z of the rungs is not finite, because the model has an energy that is not finite, or "
+        "because no draw on a rung is allowed on the next one");
   }
   rhat_ = agreement_rhat(all_energies());
   x_ = ranks_.gather(state_.x).to(torch::kCPU);

@@ -58,7 +58,7 @@ def test_means_are_those_of_the_known_values():
 def test_an_evaluation_takes_the_complete_splits():
     target = ig.models.bernoulli(theta=torch.zeros(16))
     part, test = with_holes(bars(60)), bars(20, seed=3)
-    options = dict(sampler="gibbs", chains=10, steps=10)
+    options = dict(sampler="gibbs", mean=torch.full((16,), 0.5), chains=10, steps=10)
     found = ig.evaluate(target, {"train": part, "test": test}, **options).log_likelihood
     assert list(found) == ["test"]
     assert found["test"]["forward"] == pytest.approx(-16 * math.log(2))
