@@ -28,7 +28,8 @@ class ConditionalEvaluation {
 
   // Evaluates the remaining images, or until the context stops it, and returns whether it is
   // finished. Files: conditional.json, inpainted.png (lab/run/inpainting.h) with its numbers in
-  // inpainted.pt beside it, and the checkpoint of the image at hand. If `resume`, continues from them; throws Error if they belong to another evaluation.
+  // inpainted.pt beside it, and the checkpoint of the image at hand. If `resume`, continues from
+  // them; throws Error if they belong to another evaluation.
   bool run(const std::filesystem::path& results, const std::filesystem::path& checkpoint,
            bool resume, const std::function<void(int64_t images)>& on_image = {});
 

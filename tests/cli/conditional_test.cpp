@@ -114,9 +114,9 @@ TEST_F(ConditionalRuns, LogZOfRestrictedStates) {
   torch::Tensor one = torch::full({kSites}, -1, torch::kInt64);
   one.slice(0, 0, 8).fill_(1);
   write_pt(dir_ / "one.pt", PtValue{one});
-  const Outcome outcome = run(
-      "evaluate --quiet --model rbm --weights rbm.pt --threads 1 --fixed one.pt --chains 200 "
-      "--steps 400 --sampler pafs --out out");
+  const Outcome outcome =
+      run("evaluate --quiet --model rbm --weights rbm.pt --threads 1 --fixed one.pt --chains 200 "
+          "--steps 400 --sampler pafs --out out");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json found = Json::parse(file_bytes(dir_ / "out/ais.json"));
   EXPECT_EQ(found["verdict"], "closed") << found["reason"];

@@ -1,9 +1,8 @@
 // kernels/rbm/rbm_gibbs.cu against rbm_gibbs_cpu.cpp, bit for bit; and several sweeps of one
 // launch against as many launches.
-#include "kernels/rbm/rbm_gibbs.h"
-
 #include <memory>
 
+#include "kernels/rbm/rbm_gibbs.h"
 #include "tests/simt/twins.h"
 
 namespace isinglass {
