@@ -222,6 +222,7 @@ torch::Tensor unit_pixels(const torch::Tensor& images) {
   OwnArrays arrays;
   arrays.train = {"images", images};
   const Dataset checked = own_images(arrays, "images", {});
+  require_complete(checked, "a target made of images");
   if (!images.is_floating_point()) return as_points(checked).train;
   return images.reshape({images.size(0), -1}).to(torch::kFloat32);
 }

@@ -74,6 +74,14 @@ ALLOWED = {
     ("tempering/parallel_tempering.cpp",
      "const int64_t chains = c > 0 ? state.chain_ids.max().item<int64_t>() + 1 : 0;"):
         "of an error's sentence",
+    ("annealing/few_changes.cpp", "const int64_t columns = most.max().item<int64_t>() + 1;"):
+        "how large a table of this rank's own rows is",
+    ("samplers/lattice_path.cpp",
+     "const double mean = degree.mean().item<double>(), "
+     "sites = static_cast<double>(degree.size(0));"): "over the sites of a lattice",
+    ("samplers/lattice_path.cpp",
+     "const double fused = moves * degree.square().mean().item<double>();"):
+        "over the sites of a lattice",
     ("samplers/lattice_path.cpp",
      "return {.evaluations = (n == 1 ? longest : longest.sum()).item<int64_t>()};"):
         "how many calls rank 0 makes",
