@@ -9,6 +9,7 @@
 #include "kernels/random/streams.h"
 #include "models/conditional/conditional.h"
 #include "models/energies.h"
+#include "models/network/rbm.h"
 
 namespace isinglass {
 namespace {
@@ -30,6 +31,19 @@ struct Incomplete {
   torch::Tensor states;   // uint8 [B, D]
 };
 
+// Makes block Gibbs sweeps that hold the known values. (ConditionalModel would make the same ones,
+// but is not made anew for every batch in as little time as they take.)
+torch::Tensor swept(RbmModel& machine, const Incomplete& rows, const StepParams& params,
+                    int64_t steps) {
+  Evaluation at;
+  machine.evaluate_energy(rows.states, at);
+  Statistics counts = Statistics::create(rows.states.size(0), rows.states.device());
+  torch::Tensor x = rows.states.clone();
+  machine.sweep(steps, params.rng, rows.images, x, at.cache.at(0), /*energy=*/{}, counts, {},
+                rows.missing.logical_not());
+  return x;
+}
+
 torch::Tensor stepped(EnergyModel& model, const Incomplete& rows, uint64_t key, int64_t first,
                       int64_t steps) try {
   const torch::Tensor given = rows.states.to(torch::kInt16).masked_fill(rows.missing, -1);
@@ -37,9 +51,7 @@ torch::Tensor stepped(EnergyModel& model, const Incomplete& rows, uint64_t key, 
   // The conditional model does not own the model, which outlives it.
   const auto conditional = std::make_shared<ConditionalModel>(
       std::shared_ptr<EnergyModel>(std::shared_ptr<EnergyModel>(), &model), known);
-  const auto sampler = conditional->sweeps()
-                           ? make_sampler("gibbs", {.scan = Scan::kChromatic}, *conditional)
-                           : make_sampler("pafs", {}, *conditional);
+  const auto sampler = make_sampler("pafs", {}, *conditional);
   ChainState state = sampler->init(*conditional, known.restrict(rows.states), rows.images);
   StepParams params = sampler->params(key, rows.states.device(), first);
   sampler->steps(*conditional, state, params, steps);
@@ -80,7 +92,10 @@ torch::Tensor MissingValues::fill(EnergyModel& model, const torch::Tensor& image
   const Incomplete rows{of_batch.index_select(0, which), missing.index_select(0, which),
                         x.index_select(0, which)};
   const int64_t first = (iteration - 1) * steps_;
-  const torch::Tensor moved = stepped(model, rows, key_, first, steps_);
+  auto* machine = dynamic_cast<RbmModel*>(&model);
+  const torch::Tensor moved =
+      machine ? swept(*machine, rows, StepParams::create(key_, {}, states.device(), first), steps_)
+              : stepped(model, rows, key_, first, steps_);
   x.index_copy_(0, which, moved);
   states_.index_copy_(0, rows.images,
                       torch::where(rows.missing, moved, states_.index_select(0, rows.images)));
