@@ -26,8 +26,9 @@ HasLocalSteps* local_steps_of(const EnergyModel& model) {
 // Returns true if general steps are faster on a CPU. For each of `moves` moves, a fused step
 // re-evaluates the neighbours of the moved site, each over its own neighbours: Σ_j d_j²/n bonds on
 // average, for sites with d_j neighbours. A general step evaluates all n sites and Σ_j d_j bonds,
-// eight chains at once: once, or, for exact differences, once a move. The factors are those of
-// measured steps, of graphs of 500 and 2000 sites with 12 to 120 neighbours.
+// eight chains at once: once, or, for exact differences, once a move. The factors are fitted to
+// the CPU time of steps on graphs of 500 and 2000 sites with 12 to 120 neighbours;
+// scripts/dense_paths.py compares the choice with general steps.
 bool general_steps_are_faster(const ops::LatticeTensors& lattice, LocalTable what, double moves) {
   constexpr double kFewNeighbours = 8;                 // Grids have no more.
   constexpr double kPerSite = 0.36, kPerBond = 0.018;  // The unit is a bond of a fused step.
@@ -54,8 +55,9 @@ bool allows_fused_steps(const EnergyModel& model, LocalTable what,
 std::unique_ptr<Sampler> make_lattice_path(const EnergyModel& model, LocalTable what, PathRule rule,
                                            std::optional<Scale> radius, Balancing balancing) {
   HasLocalSteps* local = local_steps_of(model);
-  if (!local || !allows_fused_steps(model, what, radius, local->local_lattice().device()))
-    return nullptr;
+  if (!local) return nullptr;
+  const torch::Device device = local->local_lattice().device();
+  if (!allows_fused_steps(model, what, radius, device)) return nullptr;
   return std::make_unique<LatticePathSampler>(what, rule, std::move(radius), balancing);
 }
 
