@@ -82,7 +82,7 @@ void add_sampling(Page& page, const fs::path& directory) {
           "{} does not hold the tensors samples and energy", (directory / "samples.pt").string());
   if (energy.size(0) == 0) return;
   page.add("Chains", "", {charts("", sampling_charts(energy, summary.value("thin", int64_t{1})))});
-  if (fs::exists(directory / "inpainted.png")) return;  // inpainting.cpp shows them
+  if (fs::exists(directory / "inpainted.png")) return;  // inpainting.cpp shows states
   const Json images = state_pictures(samples);
   if (!images.empty()) page.add("States", "", {pictures("", images)});
 }
