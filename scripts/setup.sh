@@ -17,7 +17,7 @@ case "$*" in
 esac
 
 test_packages=(arviz==0.23.4 h5netcdf pytest==9.2.0 nbclient==0.11.0 ipykernel==7.4.0 tensorboard==2.21.0
-  scikit-build-core==1.1.2 mypy==2.4.1 nvidia-cuda-cuobjdump==13.2.78 nvidia-cuda-nvdisasm==13.2.78)
+  scikit-build-core==1.1.2 dimod==0.12.23 mypy==2.4.1 nvidia-cuda-cuobjdump==13.2.78 nvidia-cuda-nvdisasm==13.2.78)
 default_cuda=13.0.2  # the toolkit that the default LibTorch is built with
 
 # Lists the packages that the build and the program need, each with a command or a header that it

@@ -44,8 +44,13 @@ _MORE = {"maxcut": ["sites"], "mis": ["sites", "penalty"], "maxclique": ["sites"
 _MEANINGS = {
     "bernoulli": {"theta": "the energy of the value 1 of every site"},
     "categorical": {"theta": "the energy of every value of every site"},
-    "ising": {"coupling": "the couplings J of the edges", "field": "the fields h"},
-    "potts": {"coupling": "the couplings J of the edges", "field": "the fields theta"},
+    "ising": {"edges": "the pairs of sites that are joined, each once; or a dict {(i, j): J}, a "
+                       "networkx graph whose weights are J, or a dimod.BinaryQuadraticModel of "
+                       "spins, whose energy is then U, with the opposite sign of its J and h",
+              "coupling": "the couplings J of the edges, by default those that edges gives",
+              "field": "the fields h, or a dict of them; 0 by default where edges is not a tensor"},
+    "potts": {"coupling": "the couplings J of the edges, by default those that edges gives",
+              "field": "the fields theta"},
     "rbm": {"W": "the weights of H hidden units", "b_v": "the biases of the visible units",
             "b_h": "the biases of the hidden units"},
     "fhmm": {"y": "the observations at L times",
@@ -63,7 +68,8 @@ _MEANINGS = {
     "permutation": {"w": "the energy w_{i,j} of rho(i) = j, for p elements"},
     "gaussian-mixture": {"weights": "the weights of C components", "means": "their means",
                          "precision": "their precisions"},
-    "": {"edges": "the pairs of sites that are joined, each once, or a networkx graph",
+    "": {"edges": "the pairs of sites that are joined, each once; or a dict {(i, j): value} or a "
+                  "networkx graph, which also gives the values of the edges",
          "weight": "the weights of the edges", "mean": "the mean", "precision": "the precision"}}
 
 
@@ -98,8 +104,12 @@ def _signature_of(model, tensors, options):
     elif not tensors:
         first = [_parameter("state", note="Mapping[str, torch.Tensor] | torch.nn.Module",
                             kind=_FIRST)]
-    needed = [name for name in tensors if name != "weight"]
-    own = [_parameter(name, note="torch.Tensor | float") for name in needed]
+    given = _given_by_edges(model["name"]) if "edges" in tensors else ()
+    own = [_parameter(name, None, "torch.Tensor | float | None") if name in given
+           else _parameter(name, note="torch.Tensor | float")
+           for name in tensors if name != "weight"]
+    # Parameters without a default come first in a stub as in Python.
+    own.sort(key=lambda one: one.default is None)
     own += [_parameter("weight", None, "torch.Tensor | None")] if "weight" in tensors else []
     own += [_parameter(option["python"], None, f"{option['type']} | None") for option in options]
     if model["any_continuous"]:
@@ -120,6 +130,11 @@ def _shapes(model):
             name, shape = part.split(" ", 1)
             shapes[name] += f", or {shape} of a categorical model"
     return {name: shape.replace("[]", "a number") for name, shape in shapes.items()}
+
+
+def _given_by_edges(name):
+    """Returns the tensors of a model that a graph gives together with its edges."""
+    return {"ising": ("coupling", "field"), "potts": ("coupling",)}.get(name, ("weight",))
 
 
 def _doc_of(model, tensors, options):
@@ -158,27 +173,96 @@ def _is_graph(value):
     return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed"))
 
 
-def _with_graph(said, weighted, counted):
-    """Replaces the graph `edges` by tensors: site i is the i-th node of `list(graph.nodes)`."""
-    said, graph = dict(said), said["edges"]
+def _is_model(value):
+    """Returns True for a dimod.BinaryQuadraticModel, or anything that has its terms."""
+    return all(hasattr(value, name) for name in ("linear", "quadratic", "offset", "vartype"))
+
+
+def _weight_of(ends):
+    """Returns the weight of an edge (u, v, data) of networkx, which is 1 if it has none."""
+    u, v, data = ends
+    try:
+        return float(data.get("weight", 1))
+    except (TypeError, ValueError):
+        raise _isinglass.Error(f"the edge ({u!r}, {v!r}) has the weight {data['weight']!r}; a "
+                               "number is needed") from None
+
+
+def _graph_edges(graph):
+    """Returns (sites by node, edges as pairs of sites, values): site i is the i-th node."""
     if graph.is_directed():
         raise _isinglass.Error("the graph is directed; an undirected one is needed, such as "
                                "graph.to_undirected()")
     place = {node: site for site, node in enumerate(graph.nodes)}
     ends = list(graph.edges(data=True))
-    pairs = [(place[u], place[v]) for u, v, _ in ends]
+    return place, [(place[u], place[v]) for u, v, _ in ends], [_weight_of(one) for one in ends]
+
+
+def _mapped_edges(edges, field):
+    """Returns the same for {(i, j): value}: the sites are those of the keys."""
+    count, rows, columns, values, _ = _mapped_terms(edges, "edges")
+    keys = list(field) if hasattr(field, "items") else []
+    for key in keys:
+        if not hasattr(key, "__index__") or int(key) < 0:
+            raise _isinglass.Error(f"field has the key {key!r}; whole numbers from 0 are needed")
+    sites = max([count, *(int(key) + 1 for key in keys)])
+    return {site: site for site in range(sites)}, list(zip(rows, columns)), values
+
+
+def _with_graph(name, said, tensors, counted):
+    """Replaces `edges` that are a graph, a dict or a model of dimod by tensors."""
+    edges, field = said["edges"], said.get("field")
+    if _is_model(edges):
+        return _with_model(name, said)
+    if _is_graph(edges):
+        place, pairs, values = _graph_edges(edges)
+    elif hasattr(edges, "items"):
+        place, pairs, values = _mapped_edges(edges, field)
+    else:
+        return said
+    said = dict(said)
     said["edges"] = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2)
-    if weighted and said.get("weight") is None and any("weight" in data for _, _, data in ends):
-        weights = [float(data.get("weight", 1)) for _, _, data in ends]
-        said["weight"] = torch.tensor(weights, dtype=torch.float64)
+    value = "coupling" if "coupling" in tensors else "weight"
+    if value in tensors and said.get(value) is None:
+        said[value] = torch.tensor(values, dtype=torch.float64)
+    if hasattr(field, "items"):
+        unknown = [key for key in field if key not in place]
+        if unknown:
+            raise _isinglass.Error(f"field has the key {unknown[0]!r}, which is no node of the "
+                                   "graph")
+        said["field"] = torch.tensor([float(field.get(node, 0)) for node in place],
+                                     dtype=torch.float64)
+    elif name == "ising" and field is None:
+        said["field"] = torch.zeros(len(place), dtype=torch.float64)
     if counted and said.get("sites") is None:
         said["sites"] = len(place)
     return said
 
 
+def _with_model(name, said):
+    """Replaces `edges` that are a dimod.BinaryQuadraticModel of spins by an Ising model's
+    tensors."""
+    model = said["edges"]
+    kind = _kind_of(model)
+    if name != "ising" or kind != "SPIN" or float(model.offset) != 0:
+        reason = ("is not a graph" if name != "ising" else
+                  "has binary variables" if kind != "SPIN" else "has an offset")
+        raise _isinglass.Error(f"edges is a model of dimod that {reason}; models.qubo takes it")
+    if said.get("coupling") is not None or said.get("field") is not None:
+        raise _isinglass.Error("edges is a model of dimod, which has couplings and fields of its "
+                               "own; coupling= and field= are not allowed")
+    place = {variable: site for site, variable in enumerate(model.linear)}
+    pairs = [(place[u], place[v]) for u, v in model.quadratic]
+    return {**said, "edges": torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2),
+            "coupling": torch.tensor([-float(J) for J in model.quadratic.values()],
+                                     dtype=torch.float64),
+            "field": torch.tensor([-float(h) for h in model.linear.values()],
+                                  dtype=torch.float64)}
+
+
 def _terms(Q):
     """Returns (number of variables, rows, columns, values, offset) of Q in binary variables."""
-    if all(hasattr(Q, name) for name in ("linear", "quadratic", "offset", "vartype")):
+    if _is_model(Q):
         return _model_terms(Q)
     if hasattr(Q, "tocoo"):  # scipy.sparse
         matrix = Q.tocoo()
@@ -195,14 +279,22 @@ def _terms(Q):
     return shape[0], rows, columns, values, 0.0
 
 
-def _mapped_terms(Q):
+def _mapped_terms(Q, name="Q"):
     for key in Q:
         pair = isinstance(key, tuple) and len(key) == 2
         if not pair or not all(hasattr(i, "__index__") and int(i) >= 0 for i in key):
-            raise _isinglass.Error(f"Q has the key {key!r}; pairs (i, j) of whole numbers from 0 "
-                                   "are needed")
+            raise _isinglass.Error(f"{name} has the key {key!r}; pairs (i, j) of whole numbers "
+                                   "from 0 are needed")
     rows, columns = [int(i) for i, _ in Q], [int(j) for _, j in Q]
     return max(rows + columns, default=-1) + 1, rows, columns, list(Q.values()), 0.0
+
+
+def _kind_of(model):
+    """Returns SPIN or BINARY: the variables of a model of dimod."""
+    kind = getattr(model.vartype, "name", str(model.vartype))
+    if kind not in ("SPIN", "BINARY"):
+        raise _isinglass.Error(f"the vartype is {kind}; SPIN and BINARY are allowed")
+    return kind
 
 
 def _model_terms(model):
@@ -210,9 +302,7 @@ def _model_terms(model):
     place = {variable: site for site, variable in enumerate(model.linear)}
     linear = {place[v]: float(h) for v, h in model.linear.items()}
     pairs = {(place[u], place[v]): float(J) for (u, v), J in model.quadratic.items()}
-    kind = getattr(model.vartype, "name", str(model.vartype))
-    if kind not in ("SPIN", "BINARY"):
-        raise _isinglass.Error(f"the vartype is {kind}; SPIN and BINARY are allowed")
+    kind = _kind_of(model)
     offset = float(model.offset)
     if kind == "SPIN":
         offset += sum(pairs.values()) - sum(linear.values())
@@ -271,8 +361,8 @@ def _function_of(model):
         except TypeError as error:
             raise _isinglass.Error(f"models.{make.__name__}{signature}: {error}") from None
         continuous, device = said.pop("continuous", False), said.pop("device", None)
-        if _is_graph(said.get("edges")):
-            said = _with_graph(said, "weight" in tensors, "sites" in signature.parameters)
+        if "edges" in said:
+            said = _with_graph(name, said, tensors, "sites" in signature.parameters)
         given = {key: _tensor(said.pop(key)) for key in tensors if said.get(key) is not None}
         values = {}
         if "state" in said:

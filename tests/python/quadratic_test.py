@@ -108,6 +108,70 @@ def test_graphs_of_networkx():
         ig.models.maxcut(edges=networkx.DiGraph([(0, 1)]))
 
 
+def weighted_graph():
+    """Nodes of several types, the last of them isolated, and a weight of 0."""
+    graph = networkx.Graph()
+    graph.add_nodes_from([("a", 1), 7, "b", frozenset({2}), None.__class__])
+    graph.add_weighted_edges_from([(7, ("a", 1), -0.5), ("b", 7, 2), (frozenset({2}), "b", 0.0)])
+    return graph
+
+
+def test_an_ising_model_of_a_graph_has_its_weights():
+    graph = weighted_graph()
+    x = states(5)
+    z = 2 * x.double() - 1
+    pairs = 0.5 * z[:, 0] * z[:, 1] - 2 * z[:, 1] * z[:, 2]
+    assert torch.equal(ig.models.ising(edges=graph).energy(x), pairs)
+    fields = {7: 0.25, None.__class__: -3}
+    assert torch.equal(ig.models.ising(edges=graph, field=fields).energy(x),
+                       pairs - 0.25 * z[:, 1] + 3 * z[:, 4])
+    own = ig.models.ising(edges=graph, coupling=torch.ones(3), field=torch.zeros(5))
+    assert torch.equal(own.energy(x), -z[:, 0] * z[:, 1] - z[:, 1] * z[:, 2] - z[:, 2] * z[:, 3])
+    cut = -0.5 * (x[:, 0] != x[:, 1]) + 2.0 * (x[:, 1] != x[:, 2])
+    assert torch.equal(ig.models.maxcut(edges=graph).energy(x), -cut.double())
+    same = ig.models.potts(edges=graph, field=torch.zeros(5, 3, dtype=torch.float64))
+    k = torch.randint(3, (50, 5), generator=torch.Generator().manual_seed(1), dtype=torch.uint8)
+    equal = -0.5 * (k[:, 0] == k[:, 1]) + 2.0 * (k[:, 1] == k[:, 2])
+    assert torch.equal(same.energy(k), -equal.double())
+
+
+def test_the_clique_of_a_graph_with_any_nodes():
+    graph = networkx.relabel_nodes(networkx.gnm_random_graph(8, 16, seed=2),
+                                   {i: ("node", i) for i in range(8)})
+    nodes, x = list(graph.nodes), states(8)
+    energy = ig.models.maxclique(edges=graph, penalty=2).energy(x)
+    for state, value in zip(x.tolist(), energy.tolist()):
+        chosen = [node for node, one in zip(nodes, state) if one]
+        missing = sum(not graph.has_edge(u, v) for u, v in itertools.combinations(chosen, 2))
+        assert value == 2 * missing - len(chosen)
+    assert -energy.min().item() == max(map(len, networkx.find_cliques(graph)))
+
+
+def test_edges_as_a_dict():
+    x = states(4)
+    z = 2 * x.double() - 1
+    edges = {(0, 2): 1.5, (2, 1): -0.25}
+    pairs = -1.5 * z[:, 0] * z[:, 2] + 0.25 * z[:, 2] * z[:, 1]
+    three = ig.models.ising(edges=edges)
+    assert three.sites == 3
+    assert torch.equal(three.energy(states(3)), pairs[::2])
+    four = ig.models.ising(edges=edges, field={3: 0.5})
+    assert torch.equal(four.energy(x), pairs - 0.5 * z[:, 3])
+    cut = 1.5 * (x[:, 0] != x[:, 2]) - 0.25 * (x[:, 2] != x[:, 1])
+    assert torch.equal(ig.models.maxcut(edges=edges, sites=4).energy(x), -cut.double())
+
+
+@pytest.mark.parametrize("given, words", [
+    ({"edges": {("a", "b"): 1}}, r"edges has the key \('a', 'b'\); pairs"),
+    ({"edges": {(0, 1): 1}, "field": {"a": 1}}, "field has the key 'a'; whole numbers"),
+    ({"edges": weighted_graph(), "field": {"z": 1}}, "the key 'z', which is no node"),
+    ({"edges": torch.tensor([[0, 1]]), "field": torch.zeros(2)}, "coupling"),
+    ({"edges": networkx.Graph([("a", "b", {"weight": "heavy"})])}, r"weight 'heavy'; a number")])
+def test_what_an_ising_model_refuses(given, words):
+    with pytest.raises(ig.Error, match=words):
+        ig.models.ising(**given)
+
+
 @pytest.mark.parametrize("data", [True, False, ["weight"]])
 def test_edge_lists_that_networkx_writes(tmp_path, data):
     graph = networkx.gnm_random_graph(9, 14, seed=3)
