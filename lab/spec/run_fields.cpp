@@ -176,7 +176,8 @@ Fields<SampleSpec> sample_table() {
              {.name = "optimum",
               .unit = "V",
               .help = "known optimum of maxcut, maxclique or mis, or least energy of qubo, for the "
-                      "ratio in the summary (default: the one that a comment in the file names)"}),
+                      "ratio in the summary (default: the one that the instance or a comment in "
+                      "the file names)"}),
        field(&SampleSpec::no_samples, {.name = "no-samples", .help = "write the summary only"}),
        field(
            &SampleSpec::netcdf,

@@ -21,6 +21,7 @@ struct Parameter {
   double least = -std::numeric_limits<double>::infinity();
   bool whole = false;  // an integer
   double most = 1e6;
+  std::string prefix = {};  // if there is one, PREFIX5 is short for KEY=5
 };
 
 inline Parameter count(const char* key, double initial, double least = 1) {
@@ -78,7 +79,8 @@ struct Instance {
   bool images = false;  // requires images
 };
 
-// Returns the instances with continuous states.
+// Returns the instances with continuous states, and those whose least energy is sought.
 std::vector<Instance> continuous_instances();
+std::vector<Instance> optimisation_instances();
 
 }  // namespace isinglass

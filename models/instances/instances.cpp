@@ -291,7 +291,9 @@ const std::vector<Instance>& instances() {
          {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
          make_quartic_mixture},
     };
-    for (Instance& instance : continuous_instances()) list.push_back(std::move(instance));
+    for (auto* more : {&optimisation_instances, &continuous_instances}) {
+      for (Instance& instance : more()) list.push_back(std::move(instance));
+    }
     return list;
   }();
   return all;
@@ -318,6 +320,17 @@ double parsed(const Parameter& parameter, const std::string& text, const std::st
   return value;
 }
 
+// Returns KEY=5 for the short form PREFIX5 of a parameter, and other texts as they are.
+std::string written_out(const std::string& text, const std::vector<Parameter>& parameters) {
+  for (const Parameter& parameter : parameters) {
+    const std::string& prefix = parameter.prefix;
+    if (!prefix.empty() && text.starts_with(prefix) && text.find('=') == std::string::npos) {
+      return parameter.key + "=" + text.substr(prefix.size());
+    }
+  }
+  return text;
+}
+
 Numbers numbers_of(const Instance& instance, const std::string& list, const ImageSource& images) {
   std::vector<Parameter> parameters = instance.parameters;
   parameters.push_back(count("seed", 0, 0));
@@ -329,7 +342,7 @@ Numbers numbers_of(const Instance& instance, const std::string& list, const Imag
   }
   for (size_t first = 0; first < list.size();) {
     const size_t comma = std::min(list.find(',', first), list.size());
-    const std::string pair = list.substr(first, comma - first);
+    const std::string pair = written_out(list.substr(first, comma - first), parameters);
     const std::string key = pair.substr(0, pair.find('='));
     const auto parameter = std::find(known.begin(), known.end(), key) - known.begin();
     require(parameter < static_cast<int64_t>(known.size()) && key.size() < pair.size(),

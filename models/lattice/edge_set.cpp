@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/lattice/axis_pairs.h"
+
 namespace isinglass {
 
 const std::vector<std::string>& edge_set_names() {
@@ -23,11 +25,7 @@ torch::Tensor edges_of(EdgeSet set, int64_t height, int64_t width) {
   const torch::Tensor site = torch::arange(sites).view({height, width});
   std::vector<torch::Tensor> pairs;
   for (const int64_t axis : {0, 1}) {
-    const int64_t side = site.size(axis);
-    const int64_t kept = set == EdgeSet::kTorus && side > 1 ? side : side - 1;
-    pairs.push_back(torch::stack(
-        {site.slice(axis, 0, kept).flatten(), site.roll(-1, axis).slice(axis, 0, kept).flatten()},
-        1));
+    pairs.push_back(axis_pairs(site, axis, set == EdgeSet::kTorus));
   }
   return torch::cat(pairs);
 }

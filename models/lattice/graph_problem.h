@@ -35,7 +35,7 @@ class GraphProblem : public LatticeModel {
   virtual bool minimises() const { return false; }
   std::optional<double> optimum() const {
     return optimum_;
-  }  // the best value, if the file gives it
+  }  // the best value, if the file or the instance gives it
   const std::optional<GraphReading>& reading() const { return reading_; }  // how the file was read
 
  protected:

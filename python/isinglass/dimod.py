@@ -93,8 +93,8 @@ class IsinglassSampler(dimod.Sampler, dimod.Initialized):
 
     def sample(self, bqm: "dimod.BinaryQuadraticModel", *, num_reads: "int | None" = None,
                num_sweeps: int = 1000, beta_range: "Sequence[float] | None" = None,
-               seed: "int | None" = None, initial_states: Any = None,
-               initial_states_generator: str = "random", **kwargs: Any) -> "dimod.SampleSet":
+               seed: "int | None" = None, initial_states: "Any" = None,
+               initial_states_generator: str = "random", **kwargs: "Any") -> "dimod.SampleSet":
         """Samples a binary quadratic model. Other options are ignored with a warning, as dimod's
         own samplers do.
 

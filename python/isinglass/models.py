@@ -105,8 +105,8 @@ def _signature_of(model, tensors, options):
         first = [_parameter("state", note="Mapping[str, torch.Tensor] | torch.nn.Module",
                             kind=_FIRST)]
     given = _given_by_edges(model["name"]) if "edges" in tensors else ()
-    own = [_parameter(name, None, "torch.Tensor | float | None") if name in given
-           else _parameter(name, note="torch.Tensor | float")
+    own = [_parameter(name, None, f"{_type_of(model, name)} | None") if name in given
+           else _parameter(name, note=_type_of(model, name))
            for name in tensors if name != "weight"]
     # Parameters without a default come first in a stub as in Python.
     own.sort(key=lambda one: one.default is None)
@@ -130,6 +130,14 @@ def _shapes(model):
             name, shape = part.split(" ", 1)
             shapes[name] += f", or {shape} of a categorical model"
     return {name: shape.replace("[]", "a number") for name, shape in shapes.items()}
+
+
+def _type_of(model, tensor):
+    """Returns the annotation of a tensor."""
+    if tensor == "edges":
+        return "torch.Tensor | Mapping[tuple[int, int], float] | object"
+    fields = model["name"] == "ising" and tensor == "field"
+    return "torch.Tensor | float" + (" | Mapping[object, float]" if fields else "")
 
 
 def _given_by_edges(name):

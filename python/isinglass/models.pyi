@@ -41,17 +41,17 @@ def categorical(
 
 def ising(
     *,
-    edges: torch.Tensor | float,
-    coupling: torch.Tensor | float,
-    field: torch.Tensor | float,
+    edges: torch.Tensor | Mapping[tuple[int, int], float] | object,
+    coupling: torch.Tensor | float | None = None,
+    field: torch.Tensor | float | Mapping[object, float] | None = None,
     device: str | torch.device | None = None,
 ) -> Target: ...
 
 def potts(
     *,
-    edges: torch.Tensor | float,
-    coupling: torch.Tensor | float,
+    edges: torch.Tensor | Mapping[tuple[int, int], float] | object,
     field: torch.Tensor | float,
+    coupling: torch.Tensor | float | None = None,
     device: str | torch.device | None = None,
 ) -> Target: ...
 
@@ -127,7 +127,7 @@ def resnet(
 
 def maxcut(
     *,
-    edges: torch.Tensor | float,
+    edges: torch.Tensor | Mapping[tuple[int, int], float] | object,
     weight: torch.Tensor | None = None,
     sites: int | None = None,
     device: str | torch.device | None = None,
@@ -135,7 +135,7 @@ def maxcut(
 
 def mis(
     *,
-    edges: torch.Tensor | float,
+    edges: torch.Tensor | Mapping[tuple[int, int], float] | object,
     weight: torch.Tensor | None = None,
     sites: int | None = None,
     penalty: float | None = None,
@@ -144,7 +144,7 @@ def mis(
 
 def maxclique(
     *,
-    edges: torch.Tensor | float,
+    edges: torch.Tensor | Mapping[tuple[int, int], float] | object,
     weight: torch.Tensor | None = None,
     sites: int | None = None,
     penalty: float | None = None,

@@ -42,6 +42,18 @@ INSTANCES = {
     "logistic": ("Bayesian logistic regression with binary coefficients", "AB §B.4"),
     "bayesnet": ("random tables, rows softmax(sigma·N(0, 1))", "stands for the networks of LSB"),
     "quartic-mixture": ("mixture of rotated quartics", "AB §B.5"),
+    "gset": ("largest cut of a graph of the G-set, 1 to 67, 70, 72, 77 or 81; `gset:G14` is short "
+             "for `gset:graph=14`", "Helmberg & Rendl 2000; rudy (Rinaldi 1995)"),
+    "erdos-renyi": ("largest cut of a graph whose pairs are edges with probability density; "
+                    "weights 1, or ±1 with signs=1", "Gilbert 1959"),
+    "random-regular": ("largest cut of a random regular graph; weights 1, or ±1 with signs=1",
+                       "Steger & Wormald 1999"),
+    "sherrington-kirkpatrick": ("−Σ_{i<j} J_ij s_i s_j, J ~ N(0, 1/spins)",
+                                "Sherrington & Kirkpatrick 1975"),
+    "edwards-anderson": ("−Σ J_ij s_i s_j on a periodic lattice, J = ±1, or N(0, 1) with normal=1",
+                         "Edwards & Anderson 1975"),
+    "planted": ("spin glass on a periodic lattice with a known least energy: loops × sites "
+                "frustrated loops of at least `shortest` edges", "Hen et al. 2015"),
     "misled-mixture": ("energy of two modes, gradient of four", "FHL §5.1.3"),
     "misled-flat": ("a gradient of nearly zero", "FHL §5.1.2"),
     "misled-rings": ("eight modes on a circle, every other one refused by the energy", "FHL §A.2"),
