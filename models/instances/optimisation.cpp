@@ -23,7 +23,7 @@ using Pairs = std::vector<int64_t>;  // u₀, v₀, u₁, v₁, …
 // The streams of signs and of a planted state; the other streams count from 0.
 constexpr uint32_t kSigns = 0xffffffff, kPlantedState = 0xfffffffe;
 
-constexpr double kMostSites = 1e7, kMostEdges = 1e8;
+constexpr double kMostSites = 1e7, kMostEdges = 1e8, kMostLoops = 1e7;
 
 torch::Tensor edges_from(const Pairs& pairs) {
   return torch::tensor(pairs, torch::kInt64).view({-1, 2});
@@ -80,10 +80,10 @@ ModelPointer make_erdos_renyi(const Numbers& n) {
   return cut_of(n, vertices, pairs);
 }
 
-// Joins the points of a regular graph's vertices, `degree` points each, two at a time: uniform pairs
-// of free points are drawn, and a pair is joined unless that makes a loop or repeats an edge
-// (Steger & Wormald 1999, "Generating random regular graphs quickly"). The graphs are asymptotically
-// uniform.
+// Joins the points of a regular graph's vertices, `degree` points each, two at a time: uniform
+// pairs of free points are drawn, and a pair is joined unless that makes a loop or repeats an edge
+// (Steger & Wormald 1999, "Generating random regular graphs quickly"). The graphs are
+// asymptotically uniform.
 class Pairing {
  public:
   Pairing(int64_t vertices, int64_t degree, const PhiloxStream& draws) : draws_(draws) {
@@ -222,7 +222,7 @@ class LoopWalk {
   }
 
  private:
-  // Returns the next or the previous site along an axis: the directions of axis k are 2k and 2k + 1.
+  // Returns the previous site along axis k for the direction 2k, and the next one for 2k + 1.
   int64_t neighbour(int64_t site, int64_t direction) const {
     int64_t stride = 1;
     for (int64_t axis = direction / 2; axis > 0; --axis) stride *= torus_.side;
@@ -238,8 +238,8 @@ class LoopWalk {
 
 // Makes a spin glass with a planted ground state t by frustrated loops (Hen et al. 2015, "Probing
 // for quantum speedup in spin-glass problems with planted solutions"). Each loop of l edges adds
-// J_ij = t_i t_j to its edges, but −t_i t_j to a random one of them. In every state an odd number of
-// its edges is violated, so that its energy is at least −(l − 2), which t attains in all loops.
+// J_ij = t_i t_j to its edges, but −t_i t_j to a random one of them. In every state an odd number
+// of its edges is violated, so that its energy is at least −(l − 2), which t attains in all loops.
 // With many loops a site the frustration averages out, and annealing finds t easily; in three
 // dimensions it finds t most rarely with about 0.2 loops a site.
 ModelPointer make_planted(const Numbers& n) {
@@ -251,6 +251,9 @@ ModelPointer make_planted(const Numbers& n) {
       2 * (n.uniform({torus.sites}, kPlantedState) < 0.5).to(torch::kFloat64) - 1;
   const double* t = state.data_ptr<double>();
   const auto loops = static_cast<int64_t>(std::ceil(n["loops"] * static_cast<double>(torus.sites)));
+  require(static_cast<double>(loops) <= kMostLoops,
+          "instance planted: {} loops for each of {} sites are {} loops; at most {} are allowed",
+          n["loops"], torus.sites, loops, kMostLoops);
   LoopWalk walk(torus, n.draws(0));
   Pairs pairs;
   std::vector<double> coupling;

@@ -47,16 +47,16 @@ struct RudyGraph {
 // Returns `percent` % of the pairs of vertices, rounded, drawn one by one (-rnd_graph).
 RudyGraph rudy_random(int64_t vertices, double percent, int64_t seed);
 
-// Returns a planar graph (-planar): each vertex after the third is joined to the corners of a random
-// inner face of a triangulation, and random edges are removed until at most `percent` % of 3n − 6
-// are left.
+// Returns a planar graph (-planar): each vertex after the third is joined to the corners of a
+// random inner face of a triangulation, and random edges are removed until at most `percent` % of
+// 3n − 6 are left.
 RudyGraph rudy_planar(int64_t vertices, double percent, int64_t seed);
 
 // Returns the periodic grid (-toroidal_grid_2D); both sides are at least 3.
 RudyGraph rudy_torus(int64_t rows, int64_t columns);
 
-// Returns the number of edges in a largest cut of the periodic grid: every row and column is a ring,
-// and a ring of odd length has an edge that is not cut.
+// Returns the number of edges in a largest cut of the periodic grid: every row and column is a
+// ring, and a ring of odd length has an edge that is not cut.
 int64_t torus_cut(int64_t rows, int64_t columns);
 
 // Returns the edges that are in a or in b (+).

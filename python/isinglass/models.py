@@ -44,9 +44,10 @@ _MORE = {"maxcut": ["sites"], "mis": ["sites", "penalty"], "maxclique": ["sites"
 _MEANINGS = {
     "bernoulli": {"theta": "the energy of the value 1 of every site"},
     "categorical": {"theta": "the energy of every value of every site"},
-    "ising": {"edges": "the pairs of sites that are joined, each once; or a dict {(i, j): J}, a "
-                       "networkx graph whose weights are J, or a dimod.BinaryQuadraticModel of "
-                       "spins, whose energy is then U, with the opposite sign of its J and h",
+    "ising": {"edges": "the pairs of sites that are joined, each once, [shape]; or a dict "
+                       "{(i, j): J}; or a networkx graph, whose weights are J; or a "
+                       "dimod.BinaryQuadraticModel of spins, whose energy is then U, so that J "
+                       "and h change their signs",
               "coupling": "the couplings J of the edges, by default those that edges gives",
               "field": "the fields h, or a dict of them; 0 by default where edges is not a tensor"},
     "potts": {"coupling": "the couplings J of the edges, by default those that edges gives",
@@ -68,8 +69,8 @@ _MEANINGS = {
     "permutation": {"w": "the energy w_{i,j} of rho(i) = j, for p elements"},
     "gaussian-mixture": {"weights": "the weights of C components", "means": "their means",
                          "precision": "their precisions"},
-    "": {"edges": "the pairs of sites that are joined, each once; or a dict {(i, j): value} or a "
-                  "networkx graph, which also gives the values of the edges",
+    "": {"edges": "the pairs of sites that are joined, each once, [shape]; or a dict "
+                  "{(i, j): value} or a networkx graph, which also give the weights or couplings",
          "weight": "the weights of the edges", "mean": "the mean", "precision": "the precision"}}
 
 
@@ -158,7 +159,9 @@ def _doc_of(model, tensors, options):
     own_meanings = _MEANINGS.get(model["name"], {})
     for name in tensors:
         meaning = own_meanings.get(name) or _MEANINGS[""][name]
-        lines.append(f"    {name}: {meaning}, {shapes[name]}")
+        if "[shape]" not in meaning:
+            meaning += ", [shape]"
+        lines.append(f"    {name}: {meaning.replace('[shape]', shapes[name])}")
     lines += [f"    {option['python']}: {described(option, names)}" for option in options]
     if model["any_continuous"]:
         lines.append("    continuous: True if the states are continuous (default False)")
@@ -242,7 +245,7 @@ def _with_graph(name, said, tensors, counted):
                                      dtype=torch.float64)
     elif name == "ising" and field is None:
         said["field"] = torch.zeros(len(place), dtype=torch.float64)
-    if counted and said.get("sites") is None:
+    if counted and said.get("sites") is None and place:
         said["sites"] = len(place)
     return said
 

@@ -237,7 +237,8 @@ TEST(OptimisationInstances, MistakesAreNamed) {
         "erdos-renyi:vertices=100000,density=0.5", "random-regular:vertices=5,degree=3",
         "random-regular:vertices=4,degree=4", "sherrington-kirkpatrick:spins=1",
         "edwards-anderson:side=2", "edwards-anderson:side=1000,dimension=3",
-        "planted:side=3,shortest=7", "planted:loops=0", "planted:dimension=1"}) {
+        "planted:side=3,shortest=7", "planted:side=100,loops=100", "planted:loops=0",
+        "planted:dimension=1"}) {
     EXPECT_THROW(make_instance(text), Error) << text;
   }
 }
