@@ -200,7 +200,7 @@ TEST(SavedSampling, ACooledRunGoesOnToTheBit) {
       SCOPED_TRACE(target + " " + sampler);
       SampleSpec spec = spec_on(target, find_sampler(sampler));
       spec.sampler.options.erase("adapt");
-      spec.anneal = Temperatures{2, 0.5};
+      spec.anneal = AnnealSpec{Temperatures{2, 0.5}};
       expect_to_go_on(spec, target);
     }
   }
