@@ -182,12 +182,13 @@ Fields<SampleSpec> sample_table() {
               .help = "statistic of the states for which ESS and, among others, R-hat are "
                       "computed; hamming: the Hamming distance to a fixed state",
               .choices = statistic_names()}),
-       field(&SampleSpec::optimum,
-             {.name = "optimum",
-              .unit = "V",
-              .help = "known optimum of maxcut, maxclique or mis, or least energy of another target "
-                      "with `anneal`, for the ratio and the time to solution in the summary "
-                      "(default: the one that a comment in the file names)"}),
+       field(
+           &SampleSpec::optimum,
+           {.name = "optimum",
+            .unit = "V",
+            .help = "known optimum of maxcut, maxclique or mis, or, with `anneal`, least energy of "
+                    "another target, for the ratio and the time to solution in the summary "
+                    "(default: the one that a comment in the file names)"}),
        field(&SampleSpec::no_samples, {.name = "no-samples", .help = "write the summary only"}),
        field(
            &SampleSpec::netcdf,
