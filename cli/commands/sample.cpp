@@ -124,16 +124,16 @@ std::string run_sample(const Options& options) {
   const SampleSpec spec = spec_of<SampleSpec>(options.said());
   const Context context = context_of(options);
   if (options.has("sampler")) find_sampler(options.text("sampler"));
-  const RunPlan plan = plan_of(spec);
   const bool keep = !spec.no_samples;
   if (spec.netcdf) {
     require(keep, "--netcdf and --no-samples exclude each other");
-    require(plan.steps > 0, "--netcdf needs draws, but --steps is 0");
+    require(plan_of(spec).steps > 0, "--netcdf needs draws, but --steps is 0");
     require_netcdf();
   }
   OutputDirectory out(options);
   const bool resumed = context.ranks->any(is_rank0() && resumes(options, out));
   Sampling sampling(spec, context);
+  const RunPlan plan = plan_of(sampling.spec());
   sampling.watch_mixing();
   Json summary;
   std::string sampling_warning;

@@ -31,18 +31,63 @@ std::string rhats_text(const Json& summary) {
   return fmt::format(" (the worst of {})", fmt::join(all, ", "));
 }
 
-// Returns a line with the best solution of a graph problem; empty for other models.
+// Returns a line with the best state that the run visited; empty if it sought none.
 std::string solution_text(const Json& summary) {
   if (!summary.contains("best")) return "";
   const Json& best = summary["best"];
   if (!best.contains("step")) return "  no solution: the run saw no feasible state\n";
   const double optimum = best["optimum"].get<double>();
   return fmt::format(
-      "  best solution {}{}, first seen after step {} (best.pt)\n", best["value"].get<double>(),
+      "  best solution {}{}, first seen after step {}, found by {} of {} chains (best.pt)\n",
+      best["value"].get<double>(),
       std::isnan(optimum)
           ? ""
           : fmt::format(" of the optimum {}, a ratio of {}", optimum, number(best["ratio"])),
-      best["step"].get<int64_t>());
+      best["step"].get<int64_t>(), best["found_by"].get<int64_t>(),
+      summary["chains"].get<int64_t>());
+}
+
+// Returns lines with the verdict on an annealing run; empty for other runs.
+std::string annealing_text(const Json& summary) {
+  if (!summary.contains("annealing")) return "";
+  const Json& run = summary["annealing"];
+  std::string text = fmt::format(
+      "  annealed at temperatures {} in {} steps: {} s for all chains together; of the changes "
+      "that raise the energy {} % would be accepted at the first and {} % at the last one\n",
+      summary["anneal"].get<std::string>(), summary["burn_in"].get<int64_t>(),
+      number(run["seconds"]), number(100 * run["uphill_accepted_first"].get<double>()),
+      number(100 * run["uphill_accepted_last"].get<double>()));
+  if (!run.contains("sought")) return text;
+  const std::string sought = run["sought"] == "optimum" ? "optimum" : "best solution";
+  const auto range = [&](const char* key) {
+    return fmt::format("{} to {}", number(run[key][0]), number(run[key][1]));
+  };
+  const int64_t found = run["found_by"];
+  text += fmt::format("  {} of {} chains reached the {}", found, summary["chains"].get<int64_t>(),
+                      sought);
+  if (found > 0) {
+    text += fmt::format(", on average after {} steps ({} s)", number(run["mean_step"]),
+                        number(run["mean_seconds"]));
+  }
+  return text + fmt::format(
+                    "\n  time to solution (99 %) {} s with {} s for a chain, or {} chains like "
+                    "these; 95 % interval {} s\n",
+                    number(run["time_to_solution"]), number(run["seconds_per_chain"]),
+                    number(run["chains_needed"]), range("time_to_solution_interval"));
+}
+
+// Returns lines with the mixing of the chains, which an annealing run does not seek.
+std::string mixing_text(const Json& summary) {
+  if (summary.contains("annealing")) return "";
+  const Json& ess = summary["ess"];
+  const int64_t still = ess.value("stuck", int64_t{0});
+  const std::string stuck = still > 0 ? fmt::format(", 0 of {} stuck chains", still) : "";
+  return fmt::format(
+      "  bulk ESS of the {} over all chains {}, R-hat {}{}\n"
+      "  ESS of the papers, a mean over chains: {} ± {} ({} per step, {} per second and chain){}\n",
+      summary["statistic"].get<std::string>(), number(ess["bulk"]), number(summary["rhat"]),
+      rhats_text(summary), number(ess["mean"]), number(ess["std"]), number(ess["per_step"]),
+      number(ess["per_second"]), stuck);
 }
 
 // Returns a line that says how a graph's file was interpreted; empty for other models.
@@ -117,7 +162,6 @@ std::string base_moves_text(const Json& summary) {
 }  // namespace
 
 std::string summary_text(const Json& summary, const std::string& directory) {
-  const Json& ess = summary["ess"];
   const std::string worst =
       summary.contains("acceptance_worst_group")
           ? fmt::format(" (worst group {})", number(summary["acceptance_worst_group"]))
@@ -126,24 +170,19 @@ std::string summary_text(const Json& summary, const std::string& directory) {
                                 ? fmt::format(", {:.3g} % of the steps changed the state",
                                               100 * summary["moved"].get<double>())
                                 : "";
-  const int64_t still = ess.value("stuck", int64_t{0});
-  const std::string stuck = still > 0 ? fmt::format(", 0 of {} stuck chains", still) : "";
   return fmt::format(
       "{} by {}: {} chains, {} steps, {} draws\n"
       "  acceptance {}{}{}, hops per step {}\n"
       "  {} steps/s, {} model calls per chain\n"
-      "  bulk ESS of the {} over all chains {}, R-hat {}{}\n"
-      "  ESS of the papers, a mean over chains: {} ± {} ({} per step, {} per second and chain){}\n"
-      "{}{}{}{}{}  written to {}\n",
+      "{}{}{}{}{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
       summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst, moved,
       number(summary["hops"]), number(summary["steps_per_second"]),
-      summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
-      number(ess["bulk"]), number(summary["rhat"]), rhats_text(summary), number(ess["mean"]),
-      number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]), stuck,
-      base_moves_text(summary), tempering_text(summary),
-      graph_text(summary) + quadratic_text(summary) + network_text(summary), solution_text(summary),
+      summary["energy_evaluations"].get<int64_t>(), mixing_text(summary), base_moves_text(summary),
+      tempering_text(summary),
+      graph_text(summary) + quadratic_text(summary) + network_text(summary),
+      solution_text(summary) + annealing_text(summary),
       summary["exact"].get<bool>() ? ""
                                    : "  not exact: with these options the sampler's stationary "
                                      "distribution differs from the target\n",

@@ -5,19 +5,19 @@
 #include <cmath>
 
 namespace isinglass {
-namespace {
-
-constexpr int64_t kLevels = 100;
-
-}  // namespace
 
 Cooling::Cooling(EnergyModel& target, Temperatures temperatures, int64_t steps,
-                 torch::Device device)
+                 torch::Device device, int64_t most_levels)
     : temperatures_(temperatures),
       steps_(steps),
-      levels_(std::min(steps, kLevels)),
+      levels_(std::min(steps, most_levels)),
       temperature_(temperatures.first),
       model_(target, nullptr, device, TemperedModel::Form::kLattice) {}
+
+int64_t Cooling::first_level_steps(int64_t steps) {
+  const int64_t levels = std::min(steps, kCoolingLevels);
+  return (steps + levels - 1) / levels;
+}
 
 // Level l begins at the first step t with ⌊tL/steps⌋ = l.
 int64_t Cooling::before_step(int64_t t, const Sampler& sampler, ChainState& state, StepParams&) {

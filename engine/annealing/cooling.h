@@ -16,16 +16,24 @@ struct Temperatures {
   double first = 1, last = 1;
 };
 
+inline constexpr int64_t kCoolingLevels = 100;
+
 class Cooling : public StepHook {
  public:
-  // steps: the length of burn-in, at least 1. The target must outlive this object.
-  Cooling(EnergyModel& target, Temperatures temperatures, int64_t steps, torch::Device device);
+  // steps: the length of burn-in, at least 1. The target must outlive this object. most_levels: L
+  // if there are as many steps.
+  Cooling(EnergyModel& target, Temperatures temperatures, int64_t steps, torch::Device device,
+          int64_t most_levels = kCoolingLevels);
+
+  // Returns the number of steps of the first level.
+  static int64_t first_level_steps(int64_t steps);
 
   TemperedModel& model() { return model_; }
   double temperature() const { return temperature_; }
 
   int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
                       StepParams& params) override;
+  bool goes_on() const override { return true; }
 
  private:
   Temperatures temperatures_;

@@ -1,32 +1,65 @@
-// Implements the recording of the best solution.
+// Implements the recording of the best state.
 #include "engine/observers/best_solution.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "engine/diagnostics/ties.h"
+#include "engine/run/initial_states.h"
 #include "io/pt/entries.h"
+#include "models/full_precision.h"
 
 namespace isinglass {
 namespace {
 
-// Relative rounding of energies: a smaller improvement does not count.
-constexpr double kRounding = 1e-9;
 constexpr int64_t kMostTogether = 64, kKeptBytes = 64 << 20;
+constexpr int64_t kTypicalStates = 16;
+constexpr double kNone = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// Returns the value that −U must exceed. −U is the objective, or less if constraints are violated,
-// so that a state whose −U is no better than the best one need not be examined.
-double BestSolution::needed() const {
-  const double value = best_.value;
-  return found() ? value + kRounding * std::max(1.0, std::abs(value)) : value;
+BestSolution::BestSolution(EnergyModel& model, const Ranks& ranks, int64_t together)
+    : model_(model),
+      problem_(dynamic_cast<GraphProblem*>(&model)),
+      constrained_(problem_ && problem_->penalty() > 0),
+      ranks_(ranks),
+      together_(together) {}
+
+double BestSolution::rounding_at(double value) const {
+  return rounding_ * std::max(std::abs(value), scale_);
+}
+
+// Returns the best value of this rank, computed in float64 from the state alone, if the model
+// computes energies in float64; otherwise the energy with which the chain moved.
+double BestSolution::own_value() const {
+  if (!found() || !chain_ids_.defined() || rounding_ != kCarriedRounding) return best_.value;
+  const torch::NoGradGuard no_grad;
+  // A module in training mode may refuse a batch of one.
+  const torch::Tensor twice = best_.state.to(chain_ids_.device()).repeat({2, 1});
+  const torch::Tensor value = problem_ ? problem_->objective(twice) : -model_.energy(twice);
+  return value[0].item<double>();
 }
 
 void BestSolution::on_step(int64_t, bool, const ChainState& state) {
   ++steps_;
   chain_ids_ = state.chain_ids;
   const torch::Tensor& energy = state.current.untempered();
+  if (rounding_ == 0) {
+    // The random states are the same on all ranks.
+    const torch::NoGradGuard no_grad;
+    const FullPrecision full;
+    const torch::Tensor typical = model_.energy(
+        random_states(model_.space(), torch::arange(kTypicalStates), /*seed=*/0, state.x.device()));
+    rounding_ = rounding_of(typical.scalar_type());
+    const torch::Tensor size = typical.to(torch::kCPU, torch::kFloat64).abs();
+    const torch::Tensor finite = size.masked_select(size.isfinite());
+    scale_ = finite.numel() > 0 ? finite.median().item<double>() : 0;
+  }
+  if (value_.empty()) {
+    value_.assign(static_cast<size_t>(energy.size(0)), kNone);
+    step_.assign(value_.size(), 0);
+  }
   if (together_ == 0) {
     const auto bytes = std::max<int64_t>(1, static_cast<int64_t>(state.x.nbytes()));
     together_ = energy.is_cpu() ? 1 : std::clamp<int64_t>(kKeptBytes / bytes, 1, kMostTogether);
@@ -47,54 +80,99 @@ void BestSolution::look_at_kept() {
   look(kept_x_.narrow(0, 0, steps), kept_energy_.narrow(0, 0, steps));
 }
 
-// Examines the last steps, [n, B, D] and [n, B]. In most cases one minimum shows that there is
-// nothing to do.
+// Examines the last steps, [n, B, D] and [n, B].
 void BestSolution::look(const torch::Tensor& x, const torch::Tensor& energy) {
-  if (-energy.min().item<double>() <= needed()) return;
-  // [m, 2], ordered by step
-  const torch::Tensor places = (-energy > needed()).nonzero().to(torch::kCPU);
-  const torch::Tensor rows = places.select(1, 0) * energy.size(1) + places.select(1, 1);
-  const torch::Tensor states = x.flatten(0, 1).index_select(0, rows.to(x.device()));
-  const torch::Tensor value =
-      problem_.objective(states)
-          .masked_fill(problem_.violations(states) > 0, -std::numeric_limits<double>::infinity())
-          .to(torch::kCPU);
-  for (int64_t begin = 0, end = 0; begin < rows.numel(); begin = end) {
-    const int64_t step = places[begin][0].item<int64_t>();
-    while (end < rows.numel() && places[end][0].item<int64_t>() == step) ++end;
-    const int64_t best = begin + value.slice(0, begin, end).argmax().item<int64_t>();
-    if (value[best].item<double>() <= needed()) continue;
-    best_ = {value[best].item<double>(), states.narrow(0, best, 1).cpu(),
-             steps_ - (energy.size(0) - 1 - step),
-             chain_ids_[places[best][1].item<int64_t>()].item<int64_t>()};
+  const torch::Tensor on_host = energy.to(torch::kCPU, torch::kFloat64).contiguous();
+  const int64_t steps = energy.size(0);
+  for (int64_t t = 0; t < steps; ++t) {
+    look_at_step(x[t], on_host.data_ptr<double>() + t * energy.size(1), steps_ - (steps - 1 - t));
+  }
+}
+
+// Examines one step. −U is the value, or more than the value if constraints are violated, so that a
+// chain whose −U is below the best value need not be examined. In most steps there is none.
+void BestSolution::look_at_step(const torch::Tensor& x, const double* energy, int64_t step) {
+  const double rounding = found() ? rounding_at(best_.value) : 0;
+  const double least = best_.value - rounding, better = best_.value + rounding;
+  std::vector<int64_t> rows;
+  std::vector<double> values;
+  for (size_t b = 0; b < value_.size(); ++b) {
+    const double value = -energy[b];
+    if (!(value >= least) || !std::isfinite(value)) continue;
+    if (!(value > better) && value_[b] >= least) continue;
+    rows.push_back(static_cast<int64_t>(b));
+    values.push_back(value);
+  }
+  if (rows.empty()) return;
+  if (constrained_) {
+    const torch::Tensor states = x.index_select(0, torch::tensor(rows).to(x.device()));
+    const torch::Tensor objective = problem_->objective(states)
+                                        .masked_fill(problem_->violations(states) > 0, kNone)
+                                        .to(torch::kCPU, torch::kFloat64)
+                                        .contiguous();
+    values.assign(objective.data_ptr<double>(), objective.data_ptr<double>() + rows.size());
+  }
+  const size_t top =
+      static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+  if (values[top] > better) {
+    best_ = {values[top], x.narrow(0, rows[top], 1).cpu().clone(), step,
+             chain_ids_[rows[top]].item<int64_t>()};
+  }
+  if (!found()) return;
+  const double reached = best_.value - rounding_at(best_.value);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto b = static_cast<size_t>(rows[i]);
+    if (!(values[i] >= reached) || value_[b] >= reached) continue;
+    value_[b] = values[i];
+    step_[b] = step;
   }
 }
 
 void BestSolution::on_end() {
   look_at_kept();
   best_ = of_all();
+  if (ranks_.size() == 1) return;
+  const torch::Tensor values = ranks_.gather(torch::tensor(value_, torch::kFloat64));
+  const torch::Tensor steps = ranks_.gather(torch::tensor(step_, torch::kInt64));
+  value_.assign(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
+  step_.assign(steps.data_ptr<int64_t>(), steps.data_ptr<int64_t>() + steps.numel());
 }
 
-// Returns the best solution of all ranks; among equal values it is the one seen first, as in a
-// single process.
+BestSolution::Reached BestSolution::reached(double value) const {
+  const double least = value - rounding_at(value);
+  Reached reached;
+  double sum = 0;
+  for (size_t b = 0; b < value_.size(); ++b) {
+    if (!(value_[b] >= least)) continue;
+    ++reached.chains;
+    sum += static_cast<double>(step_[b]);
+  }
+  if (reached.chains > 0) reached.mean_step = sum / static_cast<double>(reached.chains);
+  return reached;
+}
+
+// Returns the best state of all ranks, with the value that it has by itself; among equal values it
+// is the one seen first, as in a single process.
 BestSolution::Best BestSolution::of_all() const {
-  if (ranks_.size() == 1) return best_;
-  const torch::Tensor own =
-      found() ? best_.state : torch::zeros({1, problem_.space().sites}, torch::kUInt8);
-  const torch::Tensor values = ranks_.gather(torch::tensor({best_.value}, torch::kFloat64));
-  const torch::Tensor steps = ranks_.gather(torch::tensor({best_.step}));
-  const torch::Tensor chains = ranks_.gather(torch::tensor({best_.chain}));
-  const torch::Tensor states = ranks_.gather(own);
+  Best own = best_;
+  own.value = own_value();
+  if (ranks_.size() == 1) return own;
+  const torch::Tensor state =
+      found() ? own.state : torch::zeros({1, model_.space().sites}, torch::kUInt8);
+  const torch::Tensor values = ranks_.gather(torch::tensor({own.value}, torch::kFloat64));
+  const torch::Tensor steps = ranks_.gather(torch::tensor({own.step}));
+  const torch::Tensor chains = ranks_.gather(torch::tensor({own.chain}));
+  const torch::Tensor states = ranks_.gather(state);
   const auto value = values.accessor<double, 1>();
   const auto step = steps.accessor<int64_t, 1>();
   int64_t best = 0;
   for (int64_t r = 1; r < ranks_.size(); ++r) {
     if (!std::isfinite(value[r])) continue;
-    const double clear = kRounding * std::max(1.0, std::abs(value[r]));
+    const double clear = rounding_at(value[r]);
     const bool earlier = value[r] >= value[best] - clear && step[r] < step[best];
     if (value[r] - clear > value[best] || earlier) best = r;
   }
-  if (!std::isfinite(value[best])) return best_;
+  if (!std::isfinite(value[best])) return own;
   return {value[best], states.narrow(0, best, 1).clone(), step[best], chains[best].item<int64_t>()};
 }
 
@@ -102,6 +180,8 @@ PtDict BestSolution::saved() const {
   const Best best = of_all();
   PtDict dict;
   put(dict, "steps", steps_);
+  put(dict, "reached_values", ranks_.gather(torch::tensor(value_, torch::kFloat64)));
+  put(dict, "reached_steps", ranks_.gather(torch::tensor(step_, torch::kInt64)));
   if (!best.state.defined()) return dict;
   put(dict, "value", best.value);
   put(dict, "state", best.state);
@@ -110,10 +190,14 @@ PtDict BestSolution::saved() const {
   return dict;
 }
 
-void BestSolution::restore(const PtDict& saved) {
+void BestSolution::restore(const PtDict& saved, const Shard& own) {
   const PtEntries entries(saved, "the best solution");
   steps_ = entries.integer("steps");
   best_ = {};
+  const torch::Tensor values = own.of(entries.tensor("reached_values")).contiguous();
+  const torch::Tensor steps = own.of(entries.tensor("reached_steps")).contiguous();
+  value_.assign(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
+  step_.assign(steps.data_ptr<int64_t>(), steps.data_ptr<int64_t>() + steps.numel());
   if (!entries.find<torch::Tensor>("state")) return;
   best_ = {entries.real("value"), entries.tensor("state"), entries.integer("step"),
            entries.integer("chain")};

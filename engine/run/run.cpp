@@ -64,7 +64,8 @@ void summarise(const Statistics& statistics, int64_t steps, int64_t base_moves, 
 }  // namespace
 
 bool saves_burn_in(const Sampler& sampler, const RunPlan& plan) {
-  return !plan.hook && (!sampler.warmup() || sampler.warmup()->saves_warmup());
+  return (!plan.hook || plan.hook->goes_on()) &&
+         (!sampler.warmup() || sampler.warmup()->saves_warmup());
 }
 
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,

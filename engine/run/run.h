@@ -67,7 +67,7 @@ struct RunResult {
 };
 
 // Returns true if a run can be saved during burn-in. It can if the sampler learns only a scale or
-// is parallel tempering, whose whole state is saved, and if no temperature schedule runs.
+// is parallel tempering, whose whole state is saved, and if the plan's hook, if any, can go on.
 bool saves_burn_in(const Sampler& sampler, const RunPlan& plan);
 
 // Runs the plan, and asks the context's stop() between steps. Makes as many steps at once as the

@@ -22,6 +22,10 @@ class StepHook {
   // place.
   virtual int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
                               StepParams& params) = 0;
+  // Returns true if the hook depends on t alone, so that a run that was saved between two steps can
+  // go on with a new hook: it is called for the last step that was made before the chains' energies
+  // are restored, and then for the next one.
+  virtual bool goes_on() const { return false; }
 };
 
 }  // namespace isinglass

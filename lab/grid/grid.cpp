@@ -35,6 +35,9 @@ void check_cell(const Cell& cell, const GivenModels& given) {
   require_given(!sample.sampler.name.empty(), "sampler");
   find_sampler(sample.sampler.name);
   require_given(sample.steps.has_value(), "steps");
+  require_options(!sample.time,
+                  "`time` is given, but a grid needs the same numbers of steps on every machine; "
+                  "give `burn-in`");
   if (given.contains(cell.model)) return;
   if (!sample.model.instance.empty()) check_instance(sample.model.instance);
   if (!sample.model.name.empty()) find_model(sample.model.name);

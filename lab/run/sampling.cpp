@@ -9,6 +9,7 @@
 #include "engine/annealing/at_temperature.h"
 #include "engine/observers/completed_states.h"
 #include "engine/registry.h"
+#include "engine/run/clock.h"
 #include "engine/run/initial_states.h"
 #include "io/error.h"
 #include "io/files.h"
@@ -18,6 +19,7 @@
 #include "lab/run/memory.h"
 #include "lab/run/restricted.h"
 #include "lab/run/summary.h"
+#include "lab/run/time_budget.h"
 #include "lab/spec/field.h"
 #include "models/combined/wrong_gradient.h"
 #include "models/identity.h"
@@ -74,23 +76,35 @@ void restore_learned(const SampleSpec& spec, const Sampler& sampler, ChainState&
   sampler.warmup()->restore(state, read_named_tensors(file));
 }
 
-std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model, const RunPlan& plan,
-                                    torch::Device device) {
-  if (!spec.anneal) return nullptr;
+// Throws Error unless the run can be annealed.
+void check_annealing(const SampleSpec& spec, const EnergyModel& model, const RunPlan& plan) {
   const StateKind kind = model.space().kind;
   require_options(kind == StateKind::kBinary || kind == StateKind::kCategorical,
                   "`anneal` cools binary and categorical sites; the states of model {} are {}",
                   model.kind_name(), kinds_text({kind}));
-  require_options(plan.burn_in >= 2,
-                  "`anneal` cools during burn-in, but `burn-in` is {}; at least 2 is needed",
+  require_options(spec.time || plan.burn_in >= 2,
+                  "`anneal` cools during burn-in, but `burn-in` is {}; at least 2 is needed, or a "
+                  "`time` in seconds",
                   plan.burn_in);
-  return std::make_unique<Cooling>(model, *spec.anneal, plan.burn_in, device);
 }
+
+// The pilot of `anneal` auto has about this many chains.
+constexpr int64_t kPilotChains = 16;
+// The steps that are measured for `time` take place at this many temperatures; few, because a
+// change of temperature takes time.
+constexpr int64_t kMeasuredLevels = 4;
 
 }  // namespace
 
 RunPlan plan_of(const SampleSpec& spec) {
-  const RunPlan plan{spec.burn_in, spec.steps.value_or(kDefaultSteps), spec.thin};
+  require_options(!spec.time || spec.anneal,
+                  "`time` is the time of an annealing run, but `anneal` is not given");
+  require_options(!spec.time || spec.burn_in == 0,
+                  "`time` and `burn-in` exclude each other, because `time` chooses the number of "
+                  "burn-in steps");
+  const bool few = spec.anneal && (spec.time || spec.sampler.name.empty());
+  const RunPlan plan{spec.burn_in, spec.steps.value_or(few ? kDefaultAnnealedSteps : kDefaultSteps),
+                     spec.thin};
   require_options(plan.steps == 0 || plan.thin <= plan.steps,
                   "`thin` is {}, but it must be at most `steps`, which is {}", plan.thin,
                   plan.steps);
@@ -107,11 +121,15 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
       context_(std::move(context)),
       images_(std::move(given.data)) {
   const torch::Device device = context_.device;
+  const double begin = synchronised_seconds(device);
   spec_.data = resolved(spec_.data);
   spec_.model = resolved(spec_.model);
   whole_ = model_ = given.model ? given.model : make_model();
   spec_.steps = plan_.steps;
-  if (spec_.sampler.name.empty()) spec_.sampler.name = default_sampler(*model_);
+  name_sampler(/*restricted=*/given.fixed.defined() || given.allowed.defined() ||
+               given.reference.defined() || !spec_.inpaint.empty() ||
+               !spec_.restriction.fixed.empty() || !spec_.restriction.allowed.empty() ||
+               !spec_.restriction.reference.empty());
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   set_gradient_precision(spec_.model, *model_, device);
   seek_solutions();
@@ -122,7 +140,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   restrict_states(given);
   if (!spec_.chains) spec_.chains = kDefaultChains;
   if (alike_ == 0) alike_ = *spec_.chains;
-  cooling_ = cooling_of(spec_, *model_, plan_, device);
+  if (spec_.anneal && !tempered(spec_)) prepare_annealing(x, begin);
   plan_.hook = cooling_.get();
   make_sampler();
   own_ = own_chains_of(*spec_.chains);
@@ -215,12 +233,99 @@ void Sampling::note_data(const Dataset& data) {
 }
 
 void Sampling::seek_solutions() {
-  auto* problem = dynamic_cast<GraphProblem*>(&at_temperature_one(*whole_));
-  require_options(!spec_.optimum || problem,
+  EnergyModel& model = at_temperature_one(*whole_);
+  const bool sought = spec_.anneal || dynamic_cast<const GraphProblem*>(&model);
+  require_options(!spec_.optimum || sought,
                   "`optimum` is given, but model {} is not an optimisation problem; maxcut, "
-                  "maxclique, mis or qubo is needed",
+                  "maxclique, mis or qubo is needed, or `anneal`",
                   model_->kind_name());
-  if (problem) best_ = std::make_unique<BestSolution>(*problem, ranks());
+  if (sought) best_ = std::make_unique<BestSolution>(model, ranks());
+}
+
+// Names the sampler of a run that names none. An annealing run on a lattice takes the one that
+// makes most changes a second.
+void Sampling::name_sampler(bool restricted) {
+  if (!spec_.sampler.name.empty()) return;
+  if (spec_.anneal && !restricted && model_->as_lattice()) {
+    spec_.sampler.name = "gibbs";
+    spec_.sampler.options.try_emplace("scan", "chromatic");
+  } else {
+    spec_.sampler.name = default_sampler(*model_);
+  }
+}
+
+// Chooses the temperatures and the length of burn-in if they are left open. `begin` is the time at
+// which the run began [s].
+void Sampling::prepare_annealing(const torch::Tensor& given, double begin) {
+  check_annealing(spec_, *model_, plan_);
+  own_ = own_chains_of(*spec_.chains);
+  check_memory(spec_, own_.count, *model_, plan_, context_.device);
+  if (!spec_.anneal->range) spec_.anneal->range = chosen_range(given);
+  if (spec_.time) {
+    spec_.burn_in = plan_.burn_in = chosen_burn_in(given, begin);
+    spec_.time.reset();
+  }
+  const Temperatures range = *spec_.anneal->range;
+  cooling_ = std::make_unique<Cooling>(*model_, range, plan_.burn_in, context_.device);
+  range_ = std::make_unique<RangeWatch>(*model_, range, plan_.burn_in,
+                                        restriction_ ? own_.count : kPilotChains,
+                                        static_cast<uint64_t>(spec_.seed));
+}
+
+// The pilot's chains start at random states, the same on all ranks. Restricted chains, whose
+// targets differ, are those of rank 0.
+Temperatures Sampling::chosen_range(const torch::Tensor& given) {
+  const torch::Device device = context_.device;
+  const bool warm = !spec_.warm_start.empty();
+  const auto seed = static_cast<uint64_t>(spec_.seed);
+  PilotChains chains{.seed = seed, .sampler = [&](const EnergyModel& model) {
+                       return sampler_of(spec_.sampler, model, warm);
+                     }};
+  if (restriction_) {
+    chains.states = start_states(given);
+    chains.ids = chain_ids();
+  } else {
+    const auto group = static_cast<int64_t>(
+        sampler_number(resolved(spec_.sampler, *model_, warm), "group").value_or(1));
+    const int64_t count = (kPilotChains + group - 1) / group * group;
+    chains.ids = torch::arange(count, torch::TensorOptions(torch::kInt64).device(device));
+    chains.states = random_states(model_->space(), chains.ids, seed, device);
+  }
+  const Temperatures own = temperature_range(*model_, chains, device);
+  const torch::Tensor all =
+      ranks().gather(torch::tensor({{own.first, own.last}}, torch::kFloat64)).cpu();
+  return {all[0][0].item<double>(), all[0][1].item<double>()};
+}
+
+// Measures short annealing runs of the same chains. Ranks agree on the time, and so on the number.
+int64_t Sampling::chosen_burn_in(const torch::Tensor& given, double begin) {
+  const torch::Device device = context_.device;
+  const bool warm = !spec_.warm_start.empty();
+  const auto clock = [&] {
+    const double passed = synchronised_seconds(device) - begin;
+    return ranks().gather(torch::tensor({passed}, torch::kFloat64)).max().item<double>();
+  };
+  const torch::Tensor x = start_states(given);
+  const auto make_steps = [&](int64_t steps) {
+    Cooling cooling(*model_, *spec_.anneal->range, steps, device, kMeasuredLevels);
+    const auto sampler = sampler_of(spec_.sampler, cooling.model(), warm);
+    ChainState state = sampler->init(cooling.model(), x.clone(), chain_ids());
+    StepParams params = sampler->params(static_cast<uint64_t>(spec_.seed), device);
+    BestSolution best(at_temperature_one(*whole_), ranks());
+    Observer* observer = &best;
+    std::optional<CompletedStates> completed;
+    if (restriction_) observer = &completed.emplace(*restriction_, std::vector<Observer*>{&best});
+    isinglass::run(cooling.model(), *sampler, state, params, {.burn_in = steps, .hook = &cooling},
+                   {observer}, context_);
+    if (ranks().any(context_.to_stop())) {
+      throw Interrupted("the run was stopped while it measured its time per step; it made no step");
+    }
+  };
+  const double spent = clock();
+  require_options(spent < *spec_.time,
+                  "`time` is {} s, but reading the model and choosing temperatures took {:.3g} s",
+                  *spec_.time, spent);
+  return burn_in_within({.seconds = *spec_.time - spent, .after = plan_.steps}, make_steps, clock);
 }
 
 // Reads an earlier run's summary. Its adapted numbers replace options that are not given;
@@ -330,9 +435,19 @@ const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observ
   if (best_) observers.push_back(best_.get());
   std::optional<CompletedStates> completed;
   if (restriction_) observers = {&completed.emplace(*restriction_, std::move(observers))};
+  if (range_) observers.push_back(range_.get());
+  begun_ = synchronised_seconds(context_.device);
   result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, context_);
+  seconds_ = seconds_so_far();
   if (tempering_) tempering_report_ = tempering_->report(state_, params_, ranks());
   return result_;
+}
+
+// Returns the time of burn-in and steps in all sittings, on the slowest rank [s].
+double Sampling::seconds_so_far() const {
+  const double here = synchronised_seconds(context_.device) - begun_;
+  return seconds_before_ +
+         ranks().gather(torch::tensor({here}, torch::kFloat64)).max().item<double>();
 }
 
 Json Sampling::summary(const Recorder& recorder) const {
@@ -355,8 +470,17 @@ Json Sampling::summary(const Recorder& recorder) const {
   if (spec_.anneal) summary["anneal"] = text_of(*spec_.anneal);
   if (tempering_) summary["tempering"] = tempering_json(tempering_report_, *spec_.exploration);
   if (best_) summary["best"] = solution_json(spec_.optimum, *best_);
-  if (best_ && best_->problem().reading()) {
-    summary["graph"] = graph_json(*best_->problem().reading());
+  if (range_) {
+    // Chains with other targets than their neighbours have no best state in common.
+    summary["annealing"] = annealing_json({.chains = alike_ == *spec_.chains ? *spec_.chains : 0,
+                                           .steps = plan_.burn_in + plan_.steps,
+                                           .seconds = seconds_,
+                                           .at_first = range_->at_first(),
+                                           .at_last = range_->at_last()},
+                                          summary["best"], *best_);
+  }
+  if (best_ && best_->problem() && best_->problem()->reading()) {
+    summary["graph"] = graph_json(*best_->problem()->reading());
   }
   const auto* quadratic = dynamic_cast<const QuadraticModel*>(whole_.get());
   if (quadratic && quadratic->quadratic_reading()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/annealing/cooling.h"
+#include "engine/annealing/temperature_range.h"
 #include "engine/observers/best_solution.h"
 #include "engine/observers/mixing.h"
 #include "engine/observers/recorder.h"
@@ -71,9 +72,9 @@ class Sampling {
   // Returns the statistics of this rank's chains over the kept steps.
   const Statistics& statistics() const { return state_.statistics; }
   // Returns a warning about the adaptation, a text that names options (io/error.h), or an empty
-  // text.
+  // text. Chains of an annealing run are meant to come to rest, so that it gives none.
   std::string warning() const {
-    return result_.adaptation ? result_.adaptation->warning : std::string();
+    return result_.adaptation && !spec_.anneal ? result_.adaptation->warning : std::string();
   }
   // Returns the images whose missing pixels are sampled, if any.
   const std::optional<Inpainting>& inpainting() const { return inpainting_; }
@@ -83,8 +84,8 @@ class Sampling {
   // Returns the rungs of the replicas of the first ensemble over the last scans, int16 [H, R];
   // undefined if the run is not tempered.
   torch::Tensor rung_history() const { return tempering_report_.history; }
-  // Returns the best solution that a run on a graph problem found, uint8 [1, D]; undefined if there
-  // is none.
+  // Returns the best state that an annealing run, or any run on a graph problem, found, uint8
+  // [1, D]; undefined if there is none.
   torch::Tensor solution() const { return best_ ? best_->state() : torch::Tensor(); }
 
  private:
@@ -94,6 +95,11 @@ class Sampling {
   void restrict_states(const Given& given);
   Shard own_chains_of(int64_t chains) const;
   void seek_solutions();
+  void name_sampler(bool restricted);
+  void prepare_annealing(const torch::Tensor& given, double begin);
+  Temperatures chosen_range(const torch::Tensor& given);
+  int64_t chosen_burn_in(const torch::Tensor& given, double begin);
+  double seconds_so_far() const;
   void read_warm_start();
   void make_sampler();
   torch::Tensor saved_states(const torch::Tensor& given);
@@ -118,6 +124,10 @@ class Sampling {
   std::optional<Inpainting> inpainting_;
   std::unique_ptr<Cooling> cooling_;
   std::unique_ptr<BestSolution> best_;
+  std::unique_ptr<RangeWatch> range_;
+  // Hold the time of burn-in and steps in earlier sittings, the moment when this one began, and the
+  // time of all [s].
+  double seconds_before_ = 0, begun_ = 0, seconds_ = 0;
   std::unique_ptr<MixingWatch> mixing_;
   std::unique_ptr<Sampler> sampler_;
   // Points to the sampler if that is tempering; else null.

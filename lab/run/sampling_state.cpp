@@ -1,4 +1,6 @@
 // Implements saving and restoring of sampling.h: the checkpoint of a run of sampling.
+#include <algorithm>
+
 #include "engine/run/saved_chains.h"
 #include "io/error.h"
 #include "io/pt/entries.h"
@@ -64,6 +66,11 @@ PtDict Sampling::saved(const RunProgress& progress) const {
                  : saved_chains(*sampler_, state_, params_, ranks()));
   if (mixing_) put(dict, "mixing", mixing_->saved());
   if (best_) put(dict, "best", best_->saved());
+  if (range_) {
+    put(dict, "annealing_seconds", seconds_so_far());
+    put(dict, "accepted_first", range_->at_first());
+    put(dict, "accepted_last", range_->at_last());
+  }
   return dict;
 }
 
@@ -98,11 +105,18 @@ void Sampling::restore(const PtDict& saved) {
     const torch::Tensor x = own_.of(isinglass::saved_states(chains, *spec_.chains)).contiguous();
     state_ = sampler_->init(target(), x.to(context_.device), chain_ids());
     // Sets the temperature before the cached quantities at that temperature are restored.
-    if (cooling_) cooling_->before_step(made.burn_in + made.steps, *sampler_, state_, params_);
+    if (cooling_) {
+      const int64_t last = std::max<int64_t>(0, made.burn_in + made.steps - 1);
+      cooling_->before_step(last, *sampler_, state_, params_);
+    }
     restore_chains(*sampler_, state_, params_, chains, own_);
   }
   if (mixing_) mixing_->restore(entries.dict("mixing"));
-  if (best_) best_->restore(entries.dict("best"));
+  if (best_) best_->restore(entries.dict("best"), own_);
+  if (range_) {
+    seconds_before_ = entries.real("annealing_seconds");
+    range_->restore(entries.real("accepted_first"), entries.real("accepted_last"));
+  }
 }
 
 }  // namespace isinglass

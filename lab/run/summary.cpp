@@ -11,11 +11,15 @@
 #include "engine/diagnostics/ess.h"
 #include "engine/diagnostics/rank_normalised.h"
 #include "lab/identity.h"
+#include "lab/run/time_to_solution.h"
 #include "models/full_precision.h"
 #include "models/identity.h"
 
 namespace isinglass {
 namespace {
+
+// Sums of weights, and the optima that are given for them, are rounded by this much.
+constexpr double kOptimumRounding = 1e-9;
 
 using Json = nlohmann::ordered_json;
 
@@ -182,19 +186,45 @@ std::string rhat_warning(const Json& summary) {
       names.at(worst), infinite ? "infinite" : fmt::format("{:.3g}", rhat));
 }
 
+// Returns warnings about temperatures that make annealing useless.
+std::vector<std::string> range_warnings(const Json& summary) {
+  // The pilot of `anneal` auto aims at 0.1 and more, and at 0.001 and less.
+  constexpr double kFrozen = 0.003, kHot = 0.1;
+  if (!summary.contains("annealing")) return {};
+  const Json &first = summary["annealing"]["uphill_accepted_first"],
+             &last = summary["annealing"]["uphill_accepted_last"];
+  std::vector<std::string> warnings;
+  if (first.is_number() && first.get<double>() < kFrozen) {
+    warnings.push_back(fmt::format(
+        "`anneal` {} starts too cold: at the first temperature {:.2g} % of the changes that raise "
+        "the energy would be accepted, so that the chains could not leave the first valley that "
+        "they fell into; `anneal` auto chooses temperatures that suit the target",
+        summary["anneal"].get<std::string>(), 100 * first.get<double>()));
+  }
+  if (last.is_number() && last.get<double>() > kHot) {
+    warnings.push_back(fmt::format(
+        "`anneal` {} ends too hot: at the last temperature {:.2g} % of the changes that raise the "
+        "energy would still be accepted, so that the chains did not settle; `anneal` auto chooses "
+        "temperatures that suit the target",
+        summary["anneal"].get<std::string>(), 100 * last.get<double>()));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 std::vector<std::string> chain_warnings(const Json& summary) {
-  if (summary.contains("anneal")) return {};
+  if (summary.contains("anneal")) return range_warnings(summary);
   std::vector<std::string> warnings = {unmoved_warning(summary), rhat_warning(summary)};
   std::erase(warnings, "");
   return warnings;
 }
 
 Json solution_json(std::optional<double> known, const BestSolution& best) {
-  const double optimum = known.value_or(best.problem().optimum().value_or(std::nan("")));
+  const std::optional<double> named = best.problem() ? best.problem()->optimum() : std::nullopt;
+  const double optimum = known.value_or(named.value_or(std::nan("")));
   Json json = {{"value", std::nan("")}, {"optimum", optimum}, {"ratio", std::nan("")}};
-  const bool minimises = best.problem().minimises();
+  const bool minimises = best.minimises();
   if (minimises) json["minimises"] = true;
   if (!best.found()) return json;
   const double value = minimises ? 0 - best.value() : best.value();
@@ -202,6 +232,42 @@ Json solution_json(std::optional<double> known, const BestSolution& best) {
   if (optimum != 0) json["ratio"] = value / optimum;
   json["step"] = best.step();
   json["chain"] = best.chain();
+  const BestSolution::Reached reached = best.reached(best.value());
+  json["found_by"] = reached.chains;
+  json["mean_step"] = reached.mean_step;
+  return json;
+}
+
+Json annealing_json(const AnnealedRun& run, const Json& solution, const BestSolution& best) {
+  Json json = {{"uphill_accepted_first", run.at_first},
+               {"uphill_accepted_last", run.at_last},
+               {"seconds", run.seconds}};
+  if (run.chains == 0 || !best.found()) return json;
+  // A best value above the known optimum shows that this is wrong.
+  const double optimum = solution["optimum"];
+  const double known = best.minimises() ? 0 - optimum : optimum;
+  const double rounding = std::max(best.rounding_at(known), kOptimumRounding * std::abs(known));
+  const bool of_optimum = !std::isnan(known) && best.value() <= known + rounding;
+  const BestSolution::Reached reached =
+      best.reached(of_optimum ? std::max(best.value(), known - rounding) : best.value());
+  const bool missed = of_optimum && best.value() < known - rounding;
+  const int64_t found = missed ? 0 : reached.chains;
+  const TimeToSolution time = time_to_solution(run.chains, found, run.seconds);
+  const auto interval = [](const Bounded& of) {
+    return Json::array({json_number(of.low), json_number(of.high)});
+  };
+  json["seconds_per_chain"] = run.seconds / static_cast<double>(run.chains);
+  json["sought"] = of_optimum ? "optimum" : "best";
+  json["found_by"] = found;
+  json["found"] = time.found.value;
+  json["found_interval"] = interval(time.found);
+  json["mean_step"] = missed ? std::nan("") : reached.mean_step;
+  json["mean_seconds"] =
+      missed ? std::nan("") : reached.mean_step / static_cast<double>(run.steps) * run.seconds;
+  json["chains_needed"] = json_number(time.chains.value);
+  json["chains_needed_interval"] = interval(time.chains);
+  json["time_to_solution"] = json_number(time.seconds.value);
+  json["time_to_solution_interval"] = interval(time.seconds);
   return json;
 }
 
@@ -244,10 +310,9 @@ Json network_json(const NetworkReading& reading) {
 std::string optimum_warning(const Json& summary) {
   if (!summary.contains("best") || !summary["best"].contains("step")) return "";
   const double value = summary["best"]["value"], optimum = summary["best"]["optimum"];
-  constexpr double kRounding = 1e-9;  // Sums of weights are rounded by this much.
   const bool minimises = summary["best"].contains("minimises");
   const double excess = minimises ? optimum - value : value - optimum;
-  if (!(excess > kRounding * std::abs(optimum))) return "";
+  if (!(excess > kOptimumRounding * std::abs(optimum))) return "";
   return fmt::format(
       "the best solution, {}, is {} the given optimum, {}, which is wrong or belongs to another "
       "problem",

@@ -12,6 +12,8 @@
 namespace isinglass {
 namespace {
 
+constexpr const char* kAutomatic = "auto";
+
 // Reads the whole text as "A<separator>B". Returns whether it could.
 template <class T>
 bool read_pair(const std::string& text, char separator, T& first, T& second) {
@@ -37,11 +39,20 @@ void read_text(const std::string& text, const std::string& option, ImageSize& si
   size = image_size(text, "`" + option + "`");
 }
 
-void read_text(const std::string& text, const std::string& option, Temperatures& temperatures) {
+void read_text(const std::string& text, const std::string& option, AnnealSpec& anneal) {
+  anneal.range.reset();
+  if (text == kAutomatic) return;
+  Temperatures range;
   const auto positive = [](double t) { return std::isfinite(t) && t > 0; };
-  require_options(read_pair(text, ',', temperatures.first, temperatures.last) &&
-                      positive(temperatures.first) && positive(temperatures.last),
-                  "`{}` is '{}'; two temperatures above 0 are needed, such as 2,0.1", option, text);
+  require_options(read_pair(text, ',', range.first, range.last) && positive(range.first) &&
+                      positive(range.last),
+                  "`{}` is '{}'; two temperatures above 0 are needed, such as 2,0.1, or auto",
+                  option, text);
+  require_options(range.first >= range.last,
+                  "`{}` is '{}', which heats; annealing cools, so that the first temperature must "
+                  "be at least the last one",
+                  option, text);
+  anneal.range = range;
 }
 
 void read_text(const std::string& text, const std::string& option, std::vector<NamedFile>& files) {
@@ -76,8 +87,8 @@ std::string text_of(const ImageSize& size) {
   return fmt::format("{}x{}", size.height, size.width);
 }
 
-std::string text_of(const Temperatures& temperatures) {
-  return fmt::format("{},{}", temperatures.first, temperatures.last);
+std::string text_of(const AnnealSpec& anneal) {
+  return anneal.range ? fmt::format("{},{}", anneal.range->first, anneal.range->last) : kAutomatic;
 }
 
 std::string text_of(const NamedFile& file) {

@@ -144,7 +144,17 @@ Fields<SampleSpec> sample_table() {
              {.name = "anneal",
               .unit = "T0,T1",
               .help = "simulated annealing: burn-in samples exp(-U/T) while T falls from T0 to T1 "
-                      "by a constant factor per step; the steps after burn-in sample at T1"}),
+                      "in 100 levels with a constant factor; the steps after burn-in sample at T1. "
+                      "auto: temperatures that suit the target. Without `sampler` a sparse graph "
+                      "is sampled by gibbs with `scan` chromatic, and `steps` is 10 by default"}),
+       field(&SampleSpec::time,
+             {.name = "time",
+              .unit = "SECONDS",
+              .help = "with `anneal`, in place of `burn-in`: the run lasts for about this time; a "
+                      "short measurement fixes the number of burn-in steps, which is recorded",
+              .minimum = 0,
+              .maximum = 1e8,
+              .above_minimum = true}),
        field(&SampleSpec::rungs,
              {.name = "rungs",
               .unit = "R",
@@ -175,9 +185,9 @@ Fields<SampleSpec> sample_table() {
        field(&SampleSpec::optimum,
              {.name = "optimum",
               .unit = "V",
-              .help = "known optimum of maxcut, maxclique or mis, or least energy of qubo, for the "
-                      "ratio in the summary (default: the one that the instance or a comment in "
-                      "the file names)"}),
+              .help = "known optimum of maxcut, maxclique or mis, or, with `anneal`, least energy "
+                      "of another target, for the ratio and the time to solution in the summary "
+                      "(default: the one that the instance or a comment in the file names)"}),
        field(&SampleSpec::no_samples, {.name = "no-samples", .help = "write the summary only"}),
        field(
            &SampleSpec::netcdf,

@@ -24,6 +24,8 @@ namespace isinglass {
 
 // Sampling takes this many chains and steps by default.
 inline constexpr int64_t kDefaultChains = 100, kDefaultSteps = 1000;
+// An annealing run that names no sampler, or has a time, takes this many steps after burn-in.
+inline constexpr int64_t kDefaultAnnealedSteps = 10;
 // Inpainting takes this many images by default.
 inline constexpr int64_t kDefaultImages = 10;
 // Steps are numbered by 32 bits.
@@ -90,6 +92,12 @@ struct RestrictionSpec {
   std::optional<int64_t> within = {};    // from which at most so many sites differ.
 };
 
+// Holds the temperatures of annealing. None are chosen from the target
+// (engine/annealing/temperature_range.h).
+struct AnnealSpec {
+  std::optional<Temperatures> range = {};
+};
+
 struct SampleSpec {
   ModelSpec model = {};
   SamplerSpec sampler = {};
@@ -97,19 +105,22 @@ struct SampleSpec {
   std::filesystem::path warm_start = {};  // Names the summary.json of an earlier run.
   std::optional<int64_t> chains = {};     // Defaults to 100, or to as many as `init` holds.
   int64_t burn_in = 0;
-  std::optional<int64_t> steps = {};  // A grid requires it; otherwise kDefaultSteps applies.
+  std::optional<int64_t> steps = {};  // A grid requires it; otherwise a default applies.
   int64_t thin = 1;
   std::string init = "random";  // Takes random, data, instance or a file of states.
   RestrictionSpec restriction = {};
   std::string inpaint = {};                    // Takes upper, lower, left, right, random or a file.
   std::optional<int64_t> inpaint_images = {};  // Counts the images that are inpainted.
-  std::optional<Temperatures> anneal = {};     // Cools the chains during burn-in.
+  std::optional<AnnealSpec> anneal = {};       // Cools the chains during burn-in.
+  // An annealing run lasts for about this time [s] and chooses `burn_in`. It is nullopt in a
+  // resolved spec, which holds the number of steps.
+  std::optional<double> time = {};
   std::string rungs = {};                      // Gives tempering a number of rungs, or auto.
   std::optional<int64_t> exploration = {};     // Counts the local steps per scan of tempering.
   std::optional<double> lowest_beta = {};      // Sets the lowest β of the tempering ladder.
   // This is the scale of the reference at β = 0, for tempering of continuous states.
   std::optional<double> start_scale = {};
-  std::optional<double> optimum = {};       // Gives the known optimum of a graph problem.
+  std::optional<double> optimum = {};       // Gives the known best value of the target.
   std::string statistic = "energy";         // Selects the statistic for ESS and R̂.
   bool no_samples = false, netcdf = false;  // These choose the output beside the summary.
   std::optional<bool> cuda_graph = {};

@@ -113,7 +113,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
   Interrupts interrupts(stop);
   const std::string inexact = inexactness_of(*target, init);
   py::dict run;
-  {
+  try {
     std::optional<TorchStateGuard> guard(std::in_place);
     const Context context = context_of(target->device(), interrupts);
     Sampling sampling(spec, context, std::move(given));
@@ -157,6 +157,10 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     for (const auto& [name, tensor] : learned) kept[name.c_str()] = tensor;
     run["learned"] = kept;
     run["options"] = object_of(json_of(isinglass::values_of(sampling.spec())));
+  } catch (const Interrupted& stopped) {
+    const py::object error = ending(interrupts);
+    if (error.is_none()) throw Error(stopped.what());
+    return py::make_tuple(py::none(), error);
   }
   return py::make_tuple(run, ending(interrupts));
 }

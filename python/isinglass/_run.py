@@ -45,7 +45,8 @@ class Run(Shown):
         learned: tensors that the sampler learned in burn-in, by name.
         rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
             [scans, rungs]; None without.
-        solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
+        solution: the best solution of a graph problem, or with anneal= the state of least energy of
+            any target, over all chains and steps, uint8 [1, sites]; None if there is none.
         interrupted: True if the run ended early, by stop=, callback=, Ctrl-C or another exception.
 
     Example:
@@ -150,10 +151,18 @@ class Run(Shown):
     def _rows(self):
         s = self.summary
         rows = [("chains", s["chains"]), ("sites", s["sites"]), ("draws", s["draws"]),
-                ("steps", s["steps_done"]), ("acceptance", s["acceptance"]),
-                ("hops per step", s["hops"]), ("ESS per chain", s["ess"]["mean"]),
-                ("ESS, bulk", s["ess"]["bulk"]), ("R-hat", s["rhat"]),
-                ("steps per second", s["steps_per_second"])]
+                ("steps", s["steps_done"])]
+        if "annealing" in s:
+            verdict = s["annealing"]
+            rows += [("burn-in", s["burn_in"]), ("temperatures", s["anneal"]),
+                     ("best value", s["best"]["value"]),
+                     ("chains that found it", s["best"].get("found_by", 0)),
+                     ("seconds", verdict["seconds"]),
+                     ("time to solution", verdict.get("time_to_solution"))]
+        else:
+            rows += [("acceptance", s["acceptance"]), ("hops per step", s["hops"]),
+                     ("ESS per chain", s["ess"]["mean"]), ("ESS, bulk", s["ess"]["bulk"]),
+                     ("R-hat", s["rhat"]), ("steps per second", s["steps_per_second"])]
         return (rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] +
                 [("exact", s["exact"])])
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -112,6 +113,12 @@ Draws sitting(const SampleSpec& spec, const std::string& target, const fs::path&
   draws.summary = sampling.summary(recorder);
   for (const char* clock : {"seconds", "steps_per_second"}) draws.summary.erase(clock);
   for (const char* clock : {"per_second", "per_second_all"}) draws.summary["ess"].erase(clock);
+  if (draws.summary.contains("annealing")) {
+    for (const char* clock : {"seconds", "seconds_per_chain", "mean_seconds", "time_to_solution",
+                              "time_to_solution_interval"}) {
+      draws.summary["annealing"].erase(clock);
+    }
+  }
   return draws;
 }
 
@@ -195,14 +202,37 @@ TEST(SavedSampling, LaddersGoOnToTheBit) {
 }
 
 TEST(SavedSampling, ACooledRunGoesOnToTheBit) {
-  for (const std::string target : {"rbm", "ising-grid:side=4,coupling=0.4"}) {
+  for (const std::string target : {"rbm", "ising-grid:side=4,coupling=0.4", "maxcut"}) {
     for (const char* sampler : {"gwg", "pafs", "gibbs"}) {
       SCOPED_TRACE(target + " " + sampler);
       SampleSpec spec = spec_on(target, find_sampler(sampler));
       spec.sampler.options.erase("adapt");
-      spec.anneal = Temperatures{2, 0.5};
+      spec.anneal = AnnealSpec{Temperatures{2, 0.5}};
       expect_to_go_on(spec, target);
+      // A level of several steps: it is saved within a level, and at its ends.
+      spec.burn_in = 250;
+      expect_to_go_on(spec, target, {2, 100, 101, 102, 251, 260});
     }
+  }
+}
+
+// The temperatures that are chosen, and the steps for a time, are those of the resolved spec.
+TEST(SavedSampling, AChosenScheduleGoesOnToTheBit) {
+  for (const std::string target : {"rbm", "maxcut"}) {
+    SampleSpec spec = spec_on(target, find_sampler("gibbs"));
+    spec.sampler = {};
+    spec.anneal = AnnealSpec{};
+    spec.burn_in = 0;
+    spec.time = 0.2;
+    const SampleSpec chosen = Sampling(spec, {}, {.model = model_of(target)}).spec();
+    ASSERT_TRUE(chosen.anneal && chosen.anneal->range);
+    EXPECT_GT(chosen.anneal->range->first, chosen.anneal->range->last);
+    EXPECT_FALSE(chosen.time);
+    EXPECT_GE(chosen.burn_in, 2);
+    EXPECT_EQ(chosen.sampler.name, target == "maxcut" ? "gibbs" : "pafs");
+    SampleSpec shorter = chosen;
+    shorter.burn_in = std::min<int64_t>(chosen.burn_in, 120);
+    expect_to_go_on(shorter, target);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/observers/best_solution.h"
@@ -222,6 +223,69 @@ TEST(BestSolution, IsTheBestFeasibleStateOfAllSteps) {
   show(torch::tensor({{0, 1, 1, 1, 1, 1}}));
   EXPECT_EQ(best.value(), 5);
   EXPECT_EQ(best.step(), 4);
+}
+
+// Counts the chains that reach the least energy of an Ising model, and the steps after which they
+// do so first. States whose energies differ by less than rounding count as the same.
+TEST(BestSolution, CountsTheChainsThatReachTheBest) {
+  const auto model = ising();
+  std::vector<double> energies;
+  for (const reference::State& x : kTable.states) energies.push_back(energy_of(x));
+  const auto least = std::min_element(energies.begin(), energies.end()) - energies.begin();
+  const auto most = std::max_element(energies.begin(), energies.end()) - energies.begin();
+  const torch::Tensor all = states_of(kTable);
+  for (const int64_t together : {1, 3, 64}) {
+    BestSolution best(*model, Ranks::single_process(), together);
+    const auto show = [&](const std::vector<int64_t>& rows, double dust) {
+      ChainState state;
+      state.x = all.index_select(0, torch::tensor(rows));
+      model->evaluate_energy(state.x, state.current);
+      state.current.energy[1] += dust;
+      state.chain_ids = torch::arange(4, 7);
+      best.on_step(0, true, state);
+    };
+    show({most, most, most}, 0);
+    show({least, most, most}, 0);
+    show({most, least, most}, -1e-14);
+    show({least, least, most}, 0);
+    best.on_end();
+    EXPECT_TRUE(best.minimises());
+    EXPECT_NEAR(best.value(), -energies[static_cast<size_t>(least)], 1e-15);
+    EXPECT_EQ(best.step(), 2);
+    EXPECT_EQ(best.chain(), 4);
+    const BestSolution::Reached reached = best.reached(best.value());
+    EXPECT_EQ(reached.chains, 2);
+    EXPECT_EQ(reached.mean_step, 2.5);
+    EXPECT_EQ(best.reached(best.value() + 0.01).chains, 0);
+    EXPECT_TRUE(std::isnan(best.reached(best.value() + 0.01).mean_step));
+    EXPECT_TRUE(torch::equal(best.state(), all.narrow(0, least, 1)));
+    BestSolution restored(*model, Ranks::single_process(), together);
+    restored.restore(best.saved(), {.first = 0, .count = 3});
+    EXPECT_EQ(restored.value(), best.value());
+    EXPECT_TRUE(torch::equal(restored.state(), best.state()));
+  }
+}
+
+// A chain counts only for the best feasible state, whatever its energy is.
+TEST(BestSolution, CountsFeasibleStatesOnly) {
+  const Scratch scratch;
+  write_file(scratch / "star.txt", "0 1\n0 2\n0 3\n");
+  const auto model = load_model("mis", {.weights = scratch / "star.txt", .penalty = 0.1});
+  BestSolution best(*model);
+  ChainState state;
+  state.chain_ids = torch::arange(3);
+  const auto show = [&](const torch::Tensor& x) {
+    state.x = x.to(torch::kUInt8);
+    model->evaluate_energy(state.x, state.current);
+    best.on_step(0, false, state);
+  };
+  show(torch::tensor({{1, 1, 1, 1}, {0, 1, 1, 1}, {0, 1, 1, 0}}));
+  show(torch::tensor({{1, 1, 1, 1}, {0, 0, 0, 0}, {0, 1, 1, 1}}));
+  best.on_end();
+  EXPECT_EQ(best.value(), 3);
+  EXPECT_FALSE(best.minimises());
+  EXPECT_EQ(best.reached(3).chains, 2);
+  EXPECT_EQ(best.reached(3).mean_step, 1.5);
 }
 
 // Observing several steps together gives the same result as observing each step.

@@ -1,0 +1,32 @@
+// Implements the choice of the number of steps.
+#include "lab/run/time_budget.h"
+
+#include <algorithm>
+
+namespace isinglass {
+namespace {
+
+constexpr double kLastShare = 0.04, kTotalShare = 0.2;
+
+}  // namespace
+
+int64_t burn_in_within(const TimeBudget& budget, const std::function<void(int64_t)>& make_steps,
+                       const std::function<double()>& clock) {
+  const double begin = clock();
+  int64_t steps = std::max<int64_t>(1, budget.least);
+  double now = begin, last = 0;
+  for (;; steps *= 2) {
+    make_steps(steps);
+    last = clock() - now;
+    now += last;
+    if (last >= kLastShare * budget.seconds || now - begin >= kTotalShare * budget.seconds) break;
+    if (steps > budget.most / 2) break;
+  }
+  const double left = std::max(0.0, budget.seconds - (now - begin));
+  const double fitting =
+      last > 0 ? left / last * static_cast<double>(steps) : static_cast<double>(budget.most);
+  const double all = std::min(fitting, static_cast<double>(budget.most));
+  return std::max(budget.least, static_cast<int64_t>(all) - budget.after);
+}
+
+}  // namespace isinglass
