@@ -156,7 +156,9 @@ TEST_F(Mistakes, OfTheCommandLine) {
            {"", {"subcommand", "train, sample"}},
            {"smaple", {"smaple", "known: sample"}},
            {"abalte", {"abalte", "ablate", "train", "inspect"}},
-           {"sample --stepz 3", {"--stepz", "steps"}},
+           {"sample --stepz 3",
+            {"unknown flag --stepz; did you mean --steps? isinglass sample --help lists the "
+             "options"}},
            {"sample -steps 3", {"-steps"}},
            {kSample + "stray", {"stray"}},
            {kSample + "--instance parity:u=1", {"--weights", "--instance"}},
