@@ -44,6 +44,13 @@ void read_text(const std::string& text, const std::string& option, Temperatures&
                   "`{}` is '{}'; two temperatures above 0 are needed, such as 2,0.1", option, text);
 }
 
+void read_text(const std::string& text, const std::string& option, Bounds& bounds) {
+  require_options(read_pair(text, ',', bounds.low, bounds.high),
+                  "`{}` is '{}'; two numbers are needed, the lower one first, such as 0,1", option,
+                  text);
+  check_bounds(bounds, option);
+}
+
 void read_text(const std::string& text, const std::string& option, std::vector<NamedFile>& files) {
   std::istringstream in(text);
   for (std::string item; std::getline(in, item, ',');) {
@@ -78,6 +85,10 @@ std::string text_of(const ImageSize& size) {
 
 std::string text_of(const Temperatures& temperatures) {
   return fmt::format("{},{}", temperatures.first, temperatures.last);
+}
+
+std::string text_of(const Bounds& bounds) {
+  return fmt::format("{},{}", bounds.low, bounds.high);
 }
 
 std::string text_of(const NamedFile& file) {
