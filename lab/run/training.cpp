@@ -14,6 +14,7 @@
 #include "lab/run/assemble.h"
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
+#include "models/exact_samples.h"
 #include "models/parameter_file.h"
 #include "train/likelihood.h"
 #include "train/objectives/classify.h"
@@ -105,11 +106,16 @@ void require_scores(const TrainSpec& spec, const Dataset& data, const EnergyMode
                   model.title());
 }
 
-// Returns whether require_scores() would allow quick estimates.
+// Returns whether quick estimates can be made: require_scores() allows them, and the base of a
+// residual model has draws.
 bool allows_scores(const TrainSpec& spec, const Dataset& data, const EnergyModel& model) {
+  if (moves_points(spec) || !data.validation.defined() || data.validation.size(0) == 0) {
+    return false;
+  }
   const auto* residual = dynamic_cast<const ResidualModel*>(&model);
-  return !moves_points(spec) && data.validation.defined() && data.validation.size(0) > 0 &&
-         (!residual || residual->base_log_z());
+  if (!residual) return true;
+  EnergyModel& base = residual->base_model();
+  return residual->base_log_z() && (base.sweeps() || exact_samples_of(base));
 }
 
 void set_name(std::string& said, const char* otherwise) {

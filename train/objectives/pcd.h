@@ -17,6 +17,7 @@
 #include "engine/run/step_graph.h"
 #include "engine/sampler.h"
 #include "io/torch.h"
+#include "models/bounds.h"
 
 namespace isinglass {
 
