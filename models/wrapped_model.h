@@ -6,14 +6,16 @@
 #include <string>
 #include <utility>
 
+#include "models/bounds.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
 
-class WrappedModel : public EnergyModel {
+class WrappedModel : public EnergyModel, public HasBounds {
  public:
   std::string kind_name() const override { return inner_->kind_name(); }
   StateSpace space() const override { return inner_->space(); }
+  std::optional<Bounds> bounds() const override { return bounds_of(*inner_); }
   bool differentiable() const override { return inner_->differentiable(); }
   torch::Tensor base_mean() const override { return inner_->base_mean(); }
   FlopCounts flops() const override { return inner_->flops(); }

@@ -47,6 +47,13 @@ double validation_energy(EnergyModel& model, const Dataset& data, int64_t images
 Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device,
                            const std::optional<double>& scale) {
   const StateSpace space = model.space();
+  if (const std::optional<Bounds> bounds = bounds_of(model)) {
+    require_options(!scale,
+                    "`start-scale` cannot be combined with `bounds`, within which {} starts at "
+                    "uniform states",
+                    model.title());
+    return Factorised::box(space.sites, *bounds, device);
+  }
   if (!space.discrete()) return Factorised::normal(space.sites, scale.value_or(1), device);
   require_options(!scale, "`start-scale` requires continuous states, which {} does not have",
                   model.title());

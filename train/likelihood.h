@@ -18,8 +18,8 @@ namespace isinglass {
 // distribution that the model carries, which is the base of a residual model with log Z NaN if it
 // is not known; else independent pixels with the clamped mean of the data;
 // else, without data (null), the uniform distribution. For continuous states it is a normal
-// distribution of standard deviation `scale` (default 1). Throws Error if `scale` is given for
-// discrete states.
+// distribution of standard deviation `scale` (default 1), or the uniform one within bounds. Throws
+// Error if `scale` is given for discrete states or for states within bounds.
 Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device,
                            const std::optional<double>& scale = {});
 

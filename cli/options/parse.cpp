@@ -13,6 +13,7 @@
 #include "lab/presets/presets.h"
 #include "lab/spec/configuration.h"
 #include "lab/spec/idle.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -52,7 +53,12 @@ OptionValue parse_value(const Option& option, const std::string& text) {
 const Option& known_option(const Command& command, const std::string& name,
                            const std::string& what) {
   const Option* option = find_option(command.options, name);
-  require(option, "{}{}", what, known_options(command.options, name, command.name));
+  if (!option) {
+    std::vector<std::string> names;
+    for (const Option& known : command.options) names.push_back(known.name);
+    fail("{}; did you mean --{}? isinglass {} --help lists the options", what,
+         nearest_first(name, names).front(), command.name);
+  }
   return *option;
 }
 

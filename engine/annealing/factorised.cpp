@@ -9,6 +9,7 @@
 #include "io/sha256.h"
 #include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
+#include "models/combined/bounded.h"
 #include "models/conditional/within.h"
 #include "models/density/gaussian.h"
 #include "models/exact_samples.h"
@@ -73,6 +74,17 @@ Factorised Factorised::normal(int64_t sites, double scale, torch::Device device)
   return start;
 }
 
+Factorised Factorised::box(int64_t sites, const Bounds& bounds, torch::Device device) {
+  Factorised start;
+  const torch::Tensor zeros =
+      torch::zeros({sites}, torch::TensorOptions(torch::kFloat64).device(device));
+  start.model_ =
+      std::make_shared<BoundedModel>(std::make_shared<GaussianModel>(zeros, zeros), bounds);
+  start.bounds_ = bounds;
+  start.log_z_ = static_cast<double>(sites) * std::log(bounds.high - bounds.low);
+  return start;
+}
+
 Factorised Factorised::base(EnergyModel& base, double log_z) {
   Factorised start;
   start.model_ = std::shared_ptr<EnergyModel>(std::shared_ptr<void>(), &base);
@@ -82,7 +94,7 @@ Factorised Factorised::base(EnergyModel& base, double log_z) {
 }
 
 Factorised Factorised::within(const DistanceLimit& limit) const {
-  require(independent() && scale_ == 0,
+  require(independent() && scale_ == 0 && !bounds_,
           "changes of a reference state are limited for a starting distribution of independent "
           "binary or categorical sites only");
   const torch::Tensor logit = logits();
@@ -146,6 +158,9 @@ torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) 
   } else if (scale_ > 0) {
     ops::normal_rows(chain_ids, key, 0, Purpose::kInitialState, x);
     x.mul_(scale_);
+  } else if (bounds_) {
+    ops::normal_rows(chain_ids, key, 0, Purpose::kInitialState, x);
+    make_uniform(*bounds_, x);
   } else if (mean_.defined()) {
     ops::site_rows(mean_, chain_ids, key, 0, Purpose::kInitialState, x);
   } else {
@@ -160,6 +175,11 @@ void Factorised::draw(const torch::Tensor& rng, const torch::Tensor& chain_ids,
   if (scale_ > 0) {
     ops::step_normal_rows(rng, chain_ids, Purpose::kReference, x);
     x.mul_(scale_);
+    return;
+  }
+  if (bounds_) {
+    ops::step_normal_rows(rng, chain_ids, Purpose::kReference, x);
+    make_uniform(*bounds_, x);
     return;
   }
   ops::step_sites(mean_, model_->space().categories, rng, chain_ids, Purpose::kReference, x);

@@ -1,6 +1,7 @@
 // The distribution that annealing starts from. It has one of three forms.
 //   independent sites  p(x) = Π_i p_i(x_i), with exact draws and a known normaliser. The model is
-//                      one of `bernoulli`, `categorical` and `gaussian`
+//                      one of `bernoulli`, `categorical` and `gaussian`; within bounds it is a
+//                      `gaussian` of precision 0
 //   few changes        independent sites given that at most k of them differ from a reference, with
 //                      exact draws and a known normaliser (few_changes.h). U is infinite at other
 //                      states
@@ -8,9 +9,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/annealing/few_changes.h"
+#include "models/bounds.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -31,6 +34,8 @@ class Factorised {
   // Returns the uniform distribution over the states of a binary or categorical space. Throws Error
   // for any other space.
   static Factorised uniform(const StateSpace& space, torch::Device device);
+  // Returns the uniform distribution of `sites` continuous sites within bounds.
+  static Factorised box(int64_t sites, const Bounds& bounds, torch::Device device);
   // Returns N(0, scale²) at every one of `sites` continuous sites; scale > 0.
   static Factorised normal(int64_t sites, double scale, torch::Device device);
 
@@ -70,8 +75,9 @@ class Factorised {
 
  private:
   std::shared_ptr<EnergyModel> model_;
-  torch::Tensor mean_;  // float32 [D] for bernoulli, float64 [D, K] for categorical
-  double scale_ = 0;    // the standard deviation of normal()
+  torch::Tensor mean_;            // float32 [D] for bernoulli, float64 [D, K] for categorical
+  double scale_ = 0;              // the standard deviation of normal()
+  std::optional<Bounds> bounds_;  // of box()
   std::shared_ptr<const ops::LimitedSiteTensors> few_;  // null: not limited
   bool base_ = false;
   double log_z_ = 0;

@@ -26,6 +26,7 @@
 #include "engine/annealing/factorised.h"
 #include "engine/sampler.h"
 #include "kernels/ops/scratch.h"
+#include "models/bounds.h"
 #include "models/energy_model.h"
 #include "models/on_base.h"
 
@@ -36,7 +37,8 @@ class TemperedModel : public EnergyModel,
                       public HasEnergyDifferences,
                       public HasLocalSteps,
                       public HasSweeps,
-                      public HasBase {
+                      public HasBase,
+                      public HasBounds {
  public:
   // The form of a lattice without a start; all other models have the form of parts.
   enum class Form { kParts, kLattice };
@@ -50,6 +52,7 @@ class TemperedModel : public EnergyModel,
   std::string kind_name() const override { return target_.kind_name(); }
   std::string title() const override;
   StateSpace space() const override { return target_.space(); }
+  std::optional<Bounds> bounds() const override { return bounds_of(target_); }
   bool differentiable() const override { return target_.differentiable(); }
   bool capturable() const override { return target_.capturable(); }
   bool reads_parameters_in_place() const override { return target_.reads_parameters_in_place(); }

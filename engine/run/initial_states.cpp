@@ -2,6 +2,7 @@
 #include "engine/run/initial_states.h"
 
 #include "kernels/ops/random.h"
+#include "models/bounds.h"
 
 namespace isinglass {
 
@@ -18,6 +19,13 @@ torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_
   } else {
     ops::uniform_rows(space.categories, ids, key, 0, Purpose::kInitialState, x);
   }
+  return x;
+}
+
+torch::Tensor random_states(const EnergyModel& model, const torch::Tensor& chain_ids, uint64_t seed,
+                            torch::Device device) {
+  torch::Tensor x = random_states(model.space(), chain_ids, seed, device);
+  if (const std::optional<Bounds> bounds = bounds_of(model)) make_uniform(*bounds, x);
   return x;
 }
 

@@ -9,5 +9,9 @@ namespace isinglass {
 // on the seed and the chain ids.
 torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
                             torch::Device device);
+// Returns random states of the model: those of its space, or uniform ones within its bounds
+// (models/bounds.h).
+torch::Tensor random_states(const EnergyModel& model, const torch::Tensor& chain_ids, uint64_t seed,
+                            torch::Device device);
 
 }  // namespace isinglass

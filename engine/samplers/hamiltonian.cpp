@@ -7,6 +7,7 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/hamiltonian.h"
+#include "models/bounds.h"
 
 namespace isinglass {
 namespace {
@@ -95,7 +96,10 @@ torch::Tensor& HamiltonianSampler::momentum(ChainState& state) {
   return scratch_of(state).momentum;
 }
 
-void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
+void HamiltonianSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  if (const auto bounds = bounds_of(model)) {
+    require_within(*bounds, state.x, "the initial states");
+  }
   require_option(state.chains() % options_.group == 0, "chains", state.chains(),
                  "it must be a multiple of `group` {}", options_.group);
   auto scratch = std::make_shared<Scratch>();
@@ -132,14 +136,17 @@ void HamiltonianSampler::integrate(EnergyModel& model, ChainState& state,
                        options_.pull};
   };
   const bool elastic = options_.elastic_energy;
+  const std::optional<Bounds> bounds = bounds_of(model);
   ops::kick_and_drift(particles, forces(state.x, state.current), params.scale, 0.5, 1,
                       scratch.momentum, workspace.y, {workspace.log_forward, {}, elastic});
+  if (bounds) reflect(*bounds, workspace.y, scratch.momentum);
   for (int64_t l = 1; l <= options_.leapfrog; ++l) {
     evaluate_proposal(model, state);
     const bool last = l == options_.leapfrog;
     ops::kick_and_drift(particles, forces(workspace.y, workspace.proposed), params.scale,
                         last ? 0.5 : 1, last ? 0 : 1, scratch.momentum, workspace.y,
                         {{}, last ? workspace.log_backward : torch::Tensor(), elastic});
+    if (bounds && !last) reflect(*bounds, workspace.y, scratch.momentum);
   }
 }
 

@@ -172,7 +172,9 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
           "log Z of the base of {} is not known, and that of the model is an estimate of their "
           "difference; the residual model has to be made with log Z of its base",
           model_->title());
-  if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
+  if (!model_->space().discrete() && !bounds_of(*model_)) {
+    spec_.start_scale = spec_.start_scale.value_or(1);
+  }
   begin_round();
 }
 

@@ -95,8 +95,9 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
     require(values.size() == 1, "{} contains a list, but its values must be single ones", entry);
     override_values(values.front(), data_values(spec.data));
     scale_options(sampling_rules(), spec.scale, values.front());
-    all.push_back(
-        told_where(entry, [&] { return resolved_objective(spec_of<TrainSpec>(values.front())); }));
+    all.push_back(told_where(entry, [&] {
+      return without_scores(resolved_objective(spec_of<TrainSpec>(values.front())));
+    }));
   };
   if (const toml::array* several = table["train"].as_array()) {
     for (const toml::node& node : *several) {

@@ -151,7 +151,7 @@ Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, co
     if (option != "sampler") cell.settings.emplace_back(option, value_text(values.at(option)));
   }
   if (!spec.data.directory.empty()) values["data-dir"] = spec.data.directory.string();
-  cell.learning = resolved_objective(spec_of<TrainSpec>(values));
+  cell.learning = without_scores(resolved_objective(spec_of<TrainSpec>(values)));
   require_given(!cell.learning->data.name.empty(), "dataset");
   if (evaluation) cell.evaluation = evaluation_of(*cell.learning, *evaluation);
   return cell;

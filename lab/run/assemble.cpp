@@ -10,6 +10,7 @@
 #include "engine/annealing/at_temperature.h"
 #include "engine/registry.h"
 #include "io/error.h"
+#include "models/combined/bounded.h"
 #include "models/combined/gradient_override.h"
 #include "models/instances/instances.h"
 
@@ -153,6 +154,7 @@ torch::Tensor labels_of(const DataSpec& data) {
 
 namespace {
 
+// Bounds imply continuous states.
 ModelOptions model_options(const ModelSpec& spec, bool continuous) {
   const ModelSpec all = resolved(spec);
   return {.weights = all.weights,
@@ -163,7 +165,7 @@ ModelOptions model_options(const ModelSpec& spec, bool continuous) {
           .image_width = all.image->width,
           .factors = all.factors,
           .penalty = all.penalty,
-          .continuous = continuous};
+          .continuous = continuous || spec.bounds};
 }
 
 ImageSource images_for(const DataSpec& data, const std::function<void(const Dataset&)>& on_data) {
@@ -186,6 +188,12 @@ std::shared_ptr<EnergyModel> instance_of(const ModelSpec& spec, const ImageSourc
   return model;
 }
 
+std::shared_ptr<EnergyModel> within_bounds_of(const ModelSpec& spec,
+                                              std::shared_ptr<EnergyModel> model) {
+  if (!spec.bounds) return model;
+  return std::make_shared<BoundedModel>(std::move(model), *spec.bounds);
+}
+
 }  // namespace
 
 std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device device, bool continuous,
@@ -198,7 +206,7 @@ std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device devic
       "`weights` is given, but product has no parameters other than those of its `factors`");
   ModelOptions options = model_options(spec, continuous);
   options.tensors = std::move(tensors);
-  std::shared_ptr<EnergyModel> model = load_model(spec.name, options);
+  std::shared_ptr<EnergyModel> model = within_bounds_of(spec, load_model(spec.name, options));
   model->to(device);
   return model;
 }
@@ -208,7 +216,7 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
                                            const std::function<void(const Dataset&)>& on_data) {
   std::shared_ptr<EnergyModel> model;
   if (!spec.instance.empty()) {
-    model = instance_of(spec, images_for(data, on_data));
+    model = within_bounds_of(spec, instance_of(spec, images_for(data, on_data)));
   } else {
     const bool continuous = moves_continuous(sampler);
     model = model_of(spec, device, continuous);
@@ -219,8 +227,8 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
                       "`gradient-model` is given, but {} uses no gradient", entry.name);
       ModelOptions other = model_options(spec, continuous);
       other.weights = spec.gradient_model->file;
-      model = std::make_shared<GradientOverrideModel>(std::move(model),
-                                                      load_model(spec.gradient_model->name, other));
+      model = std::make_shared<GradientOverrideModel>(
+          std::move(model), within_bounds_of(spec, load_model(spec.gradient_model->name, other)));
     }
   }
   model->to(device);

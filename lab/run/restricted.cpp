@@ -5,6 +5,7 @@
 
 #include "engine/annealing/at_temperature.h"
 #include "io/pt/pt_file.h"
+#include "models/bounds.h"
 
 namespace isinglass {
 
@@ -23,14 +24,30 @@ RestrictionOptions restriction_options(RestrictionSpec& spec, const Given& given
   return options;
 }
 
+namespace {
+
+void check_fixed_values(const Bounds& bounds, const Restriction& restriction,
+                        const EnergyModel& part, torch::Device device) {
+  const torch::Tensor free = torch::full({restriction.rows(), part.space().sites}, bounds.low,
+                                         torch::TensorOptions(torch::kFloat32).device(device));
+  require_within(bounds, restriction.complete(free), "the values of fixed sites");
+}
+
+}  // namespace
+
 std::shared_ptr<EnergyModel> restricted(std::shared_ptr<EnergyModel> model,
                                         const Restriction& restriction, torch::Device device,
                                         bool lasting) {
   EnergyModel& whole = at_temperature_one(*model);
-  if (&whole == model.get()) return restriction.restrict_model(std::move(model), lasting);
-  const auto original = std::dynamic_pointer_cast<EnergyModel>(whole.shared_from_this());
-  return std::make_shared<AtTemperature>(restriction.restrict_model(original, lasting),
-                                         temperature_of(*model), device);
+  const bool cooled = &whole != model.get();
+  const auto original =
+      cooled ? std::dynamic_pointer_cast<EnergyModel>(whole.shared_from_this()) : model;
+  const std::shared_ptr<EnergyModel> part = restriction.restrict_model(original, lasting);
+  if (const auto bounds = bounds_of(*part)) {
+    check_fixed_values(*bounds, restriction, *part, device);
+  }
+  if (!cooled) return part;
+  return std::make_shared<AtTemperature>(part, temperature_of(*model), device);
 }
 
 }  // namespace isinglass

@@ -209,7 +209,9 @@ void Sampling::make_sampler() {
     sampler_ = std::move(tempering);
     spec_.exploration = spec_.exploration.value_or(1);
     spec_.lowest_beta = spec_.lowest_beta.value_or(0);
-    if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
+    if (!model_->space().discrete() && !bounds_of(*model_)) {
+      spec_.start_scale = spec_.start_scale.value_or(1);
+    }
   } else {
     require_options(!spec_.exploration,
                     "`exploration` applies to tempering only, and needs `rungs`");
@@ -371,7 +373,7 @@ torch::Tensor Sampling::start_states(const torch::Tensor& given) {
   if (restriction_ && !given.defined() && spec_.init == "random") {
     const torch::Tensor reference = restriction_->reference(own_.count);
     if (reference.defined()) return restriction_->restrict(reference, "the reference states");
-    return random_states(model_->space(), chain_ids(), static_cast<uint64_t>(spec_.seed), device);
+    return random_states(*model_, chain_ids(), static_cast<uint64_t>(spec_.seed), device);
   }
   const torch::Tensor x = (given.defined() ? own_.of(given) : fresh_states()).to(device);
   return restriction_ ? restriction_->restrict(x, "the initial states") : x;
@@ -386,7 +388,7 @@ torch::Tensor Sampling::fresh_states() {
     return x;
   }
   const torch::Tensor x =
-      random_states(space, chain_ids(), static_cast<uint64_t>(spec_.seed), context_.device);
+      random_states(*whole_, chain_ids(), static_cast<uint64_t>(spec_.seed), context_.device);
   return spec_.init == "instance" ? instance_states(at_temperature_one(*whole_), x) : x;
 }
 

@@ -14,6 +14,7 @@
 #include "lab/run/assemble.h"
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
+#include "models/exact_samples.h"
 #include "models/parameter_file.h"
 #include "train/likelihood.h"
 #include "train/objectives/classify.h"
@@ -37,9 +38,25 @@ bool has_chains(const TrainSpec& spec) {
   return spec.objective == "pcd" || contrastive(spec);
 }
 
-bool on_discrete_states(const TrainSpec& spec) {
+// Returns whether chains move continuous states.
+bool moves_points(const TrainSpec& spec) {
+  return has_chains(spec) && (spec.model.bounds || moves_continuous(spec.sampler));
+}
+
+// Returns whether an iteration makes steps of chains, of the model or of its base.
+bool makes_steps(const TrainSpec& spec) {
   return has_chains(spec) || by_noise(spec);
 }
+
+bool on_discrete_states(const TrainSpec& spec) {
+  return makes_steps(spec) && !moves_points(spec);
+}
+
+// The default sampler of continuous states, whose steps cost one gradient each.
+constexpr const char* kContinuousSampler = "mala";
+// Published trainers restart a chain of continuous states with this probability (Du & Mordatch
+// 2019).
+constexpr double kContinuousReinit = 0.05;
 
 constexpr const char* kResidual = "residual";
 constexpr const char* kLinearHead = "linear";
@@ -74,15 +91,31 @@ Score score_by_weights(const Dataset& data, const ValidationOptions& options,
   };
 }
 
-// Checks whether the quick estimates of `evaluate-every` are possible, if they are asked for.
+// Throws Error if quick estimates are asked for and not possible: they need validation images, log
+// Z of a residual model's base, and discrete states.
 void require_scores(const TrainSpec& spec, const Dataset& data, const EnergyModel& model) {
-  if (spec.train.evaluate_every == 0) return;
+  if (spec.evaluate_every.value_or(0) == 0) return;
+  require_options(!moves_points(spec),
+                  "`evaluate-every` estimates the likelihood of images of discrete states, but the "
+                  "chains of this run move continuous ones");
   require_options(data.validation.defined() && data.validation.size(0) > 0,
                   "`evaluate-every` needs validation images, but {} has none", data.name);
   const auto* residual = dynamic_cast<const ResidualModel*>(&model);
   require_options(!residual || residual->base_log_z(),
                   "`evaluate-every` needs log Z of the base of {}, which `base-log-z` gives",
                   model.title());
+}
+
+// Returns whether quick estimates can be made: require_scores() allows them, and the base of a
+// residual model has draws.
+bool allows_scores(const TrainSpec& spec, const Dataset& data, const EnergyModel& model) {
+  if (moves_points(spec) || !data.validation.defined() || data.validation.size(0) == 0) {
+    return false;
+  }
+  const auto* residual = dynamic_cast<const ResidualModel*>(&model);
+  if (!residual) return true;
+  EnergyModel& base = residual->base_model();
+  return residual->base_log_z() && (base.sweeps() || exact_samples_of(base));
 }
 
 void set_name(std::string& said, const char* otherwise) {
@@ -115,13 +148,27 @@ void resolve_residual(TrainSpec& spec) {
 
 }  // namespace
 
-TrainSpec resolved_objective(TrainSpec spec) {
+TrainSpec without_scores(TrainSpec spec) {
+  set_default(spec.evaluate_every, int64_t{0});
+  set_default(spec.evaluate_steps, ValidationOptions().temperatures);
+  return spec;
+}
+
+bool trains_on_points(const TrainSpec& spec) {
+  return !makes_steps(spec) || moves_points(spec);
+}
+
+TrainSpec resolved_objective(TrainSpec spec, bool continuous) {
   refuse_inapplicable(spec);
   if (by_noise(spec)) {
     set_name(spec.model.name, kResidual);
     if (!spec.given.contains("steps-per-iter")) spec.pcd.steps = NceOptions::kDefaultSweeps;
   } else if (!has_chains(spec)) {
     set_name(spec.model.name, "mlp");
+  } else if (continuous || moves_points(spec)) {
+    set_name(spec.model.name, "mlp");
+    set_name(spec.sampler.name, kContinuousSampler);
+    if (!contrastive(spec)) set_default(spec.reinit, kContinuousReinit);
   } else if (contrastive(spec)) {
     set_name(spec.model.name, "rbm");
     if (spec.sampler.name.empty()) {
@@ -132,6 +179,7 @@ TrainSpec resolved_objective(TrainSpec spec) {
     set_name(spec.model.name, "resnet");
     set_name(spec.sampler.name, kDefaultSampler);
   }
+  if (spec.objective == "pcd") set_default(spec.reinit, PcdOptions().reinit);
   set_default(spec.warmup, std::min(spec.train.warmup, spec.train.iterations / 10));
   const NewModelOptions shape;
   set_default(spec.shape.channels, shape.channels);
@@ -150,11 +198,14 @@ TrainSpec resolved_objective(TrainSpec spec) {
 
 Training::Training(TrainSpec spec, Context context, TrainObserver* observer, bool resumed,
                    Given given)
-    : spec_(resolved_objective(std::move(spec))),
+    : spec_(resolved_objective(std::move(spec), given.model && !given.model->space().discrete())),
       context_(std::move(context)),
       resumed_(resumed),
       given_(std::move(given)) {
-  if (given_.model) spec_.model.name = given_.model->kind_name();
+  if (given_.model) {
+    spec_.model.name = given_.model->kind_name();
+    spec_.model.bounds = bounds_of(*given_.model);
+  }
   if (!given_.model) find_model(spec_.model.name);
   has_chains(spec_) ? by_chains(observer) : without_chains(observer);
 }
@@ -181,7 +232,7 @@ void Training::resolve_projection() {
 }
 
 int64_t Training::chains() const {
-  if (!on_discrete_states(spec_)) return 0;
+  if (!makes_steps(spec_)) return 0;
   return contrastive(spec_) || by_noise(spec_) ? spec_.batch : spec_.pcd.buffer;
 }
 
@@ -214,7 +265,8 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   }
   if (spec_.shape.proj) model.proj = *spec_.shape.proj;
   if (spec_.shape.edges) model.edges = edge_set(*spec_.shape.edges);
-  if (has_chains(spec_) && spec_.base) model.base_mean = clamped_mean(data_);
+  if (has_chains(spec_) && on_discrete_states(spec_) && spec_.base)
+    model.base_mean = clamped_mean(data_);
   if (spec_.base_smooth) model.base_mean = smoothed(model.base_mean, *spec_.base_smooth);
   require_memory(
       training_bytes(on_base ? *spec_.shape.network : name, model, spec_.batch, chains()),
@@ -249,10 +301,29 @@ NewResidualOptions Training::residual_options() const {
   return options;
 }
 
+// Ten estimates of a run take at most a tenth of the steps that its chains make, and shorter runs
+// than ten iterations none.
+void Training::resolve_scores(bool possible) {
+  constexpr int64_t kEstimates = 10, kShare = 10;
+  const ValidationOptions most;
+  const int64_t iterations = spec_.train.iterations;
+  if (!spec_.evaluate_steps) {
+    const double steps = static_cast<double>(iterations) * static_cast<double>(spec_.pcd.steps) *
+                         static_cast<double>(spec_.batch) /
+                         static_cast<double>(kEstimates * kShare * most.chains);
+    const double affordable = spec_.evaluate_every ? INFINITY : std::max(1.0, steps);
+    spec_.evaluate_steps = affordable < static_cast<double>(most.temperatures)
+                               ? static_cast<int64_t>(affordable)
+                               : most.temperatures;
+  }
+  set_default(spec_.evaluate_every, possible ? iterations / kEstimates : 0);
+}
+
 TrainOptions Training::train_options() const {
   TrainOptions train = spec_.train;
+  train.evaluate_every = spec_.evaluate_every.value_or(0);
   train.warmup = *spec_.warmup;
-  const auto steps = static_cast<double>(on_discrete_states(spec_) ? spec_.pcd.steps : 1);
+  const auto steps = static_cast<double>(makes_steps(spec_) ? spec_.pcd.steps : 1);
   require_options(
       static_cast<double>(train.iterations) <= kLargestStep / steps,
       "`iters` is {}; at most {:.0f} is possible, because steps are numbered by 32 bits",
@@ -268,6 +339,8 @@ PcdOptions Training::pcd_options() const {
   pcd.batch = spec_.batch;
   pcd.buffer = chains();
   pcd.from_data = contrastive(spec_);
+  pcd.reinit = spec_.reinit.value_or(0);
+  if (!given_.model) pcd.bounds = spec_.model.bounds;
   pcd.begin_at_data = !spec_.model.weights.empty() && !given_.model;
   pcd.l1 = spec_.l1.value_or(0);
   pcd.seed = static_cast<uint64_t>(spec_.seed);
@@ -277,7 +350,8 @@ PcdOptions Training::pcd_options() const {
 
 void Training::by_chains(TrainObserver* observer) {
   find_sampler(spec_.sampler.name);
-  data_ = given_.data ? *given_.data : images_of(spec_.data);
+  const bool points = moves_points(spec_);
+  data_ = given_.data ? *given_.data : points ? points_of(spec_.data) : images_of(spec_.data);
   resolve_image();
   resolve_projection();
   model_ = model_to_train();
@@ -292,11 +366,14 @@ void Training::by_chains(TrainObserver* observer) {
   require_scores(spec_, data_, *model_);
   const auto* residual = dynamic_cast<const ResidualModel*>(model_.get());
   const bool by_weights = residual && residual->base_model().sweeps();
-  require_options(spec_.train.evaluate_every == 0 || by_weights || sampler_->exact(),
+  const bool anneals = by_weights || sampler_->exact();
+  require_options(spec_.evaluate_every.value_or(0) == 0 || anneals,
                   "`evaluate-every` anneals with steps that must leave the distribution invariant, "
                   "but {} is not exact",
                   sampler_->name());
+  resolve_scores(anneals && allows_scores(spec_, data_, *model_));
   ValidationOptions validation = spec_.validation;
+  validation.temperatures = *spec_.evaluate_steps;
   validation.path = path;
   validation.seed = static_cast<uint64_t>(spec_.seed);
   const TrainOptions train = train_options();
@@ -331,6 +408,7 @@ void Training::without_chains(TrainObserver* observer) {
                     "`objective` nce trains a residual model; `model` is {}", spec_.model.name);
     model_ = model_to_train();
     require_scores(spec_, data_, *model_);
+    resolve_scores(allows_scores(spec_, data_, *model_));
     ValidationOptions validation = spec_.validation;
     validation.seed = seed;
     watched.validation_score = score_by_weights(data_, validation, context_);

@@ -16,8 +16,17 @@ namespace isinglass {
 
 // Returns the spec with the defaults of its objective. Objectives without chains read no sampler
 // and default to an mlp; contrastive divergence defaults to an rbm with its block Gibbs sweeps.
-// Throws Error for options that belong to other objectives.
-TrainSpec resolved_objective(TrainSpec spec);
+// Chains of continuous states move an mlp by mala, unless the spec names others; `continuous` says
+// that a given model has such states. Throws Error for options that belong to other objectives.
+TrainSpec resolved_objective(TrainSpec spec, bool continuous = false);
+
+// Returns the spec with estimates of the validation likelihood only where it gives them, as grids
+// train.
+TrainSpec without_scores(TrainSpec spec);
+
+// Returns whether the data are points, and images grey levels: score matching, classification, and
+// chains of continuous states, as bounds or a sampler of such states say.
+bool trains_on_points(const TrainSpec& spec);
 
 class Training {
  public:
@@ -40,6 +49,9 @@ class Training {
   void without_chains(TrainObserver* observer);
   void resolve_image();
   void resolve_projection();
+  // Fills in how often the validation likelihood is estimated, and how. `possible` says whether it
+  // can be.
+  void resolve_scores(bool possible);
   int64_t chains() const;  // Returns the number of persistent chains.
   // Returns a model with fresh parameters, or with those that a new run starts from.
   std::shared_ptr<EnergyModel> model_to_train(int64_t classes = 1) const;

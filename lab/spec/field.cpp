@@ -55,6 +55,13 @@ void read_text(const std::string& text, const std::string& option, AnnealSpec& a
   anneal.range = range;
 }
 
+void read_text(const std::string& text, const std::string& option, Bounds& bounds) {
+  require_options(read_pair(text, ',', bounds.low, bounds.high),
+                  "`{}` is '{}'; two numbers are needed, the lower one first, such as 0,1", option,
+                  text);
+  check_bounds(bounds, option);
+}
+
 void read_text(const std::string& text, const std::string& option, std::vector<NamedFile>& files) {
   std::istringstream in(text);
   for (std::string item; std::getline(in, item, ',');) {
@@ -89,6 +96,10 @@ std::string text_of(const ImageSize& size) {
 
 std::string text_of(const AnnealSpec& anneal) {
   return anneal.range ? fmt::format("{},{}", anneal.range->first, anneal.range->last) : kAutomatic;
+}
+
+std::string text_of(const Bounds& bounds) {
+  return fmt::format("{},{}", bounds.low, bounds.high);
 }
 
 std::string text_of(const NamedFile& file) {

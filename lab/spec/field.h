@@ -32,10 +32,12 @@ ImageSize image_size(const std::string& text, const std::string& what);
 // throws Error, naming the option, if the text cannot be read.
 void read_text(const std::string& text, const std::string& option, ImageSize& size);
 void read_text(const std::string& text, const std::string& option, AnnealSpec& anneal);
+void read_text(const std::string& text, const std::string& option, Bounds& bounds);
 void read_text(const std::string& text, const std::string& option, std::vector<NamedFile>& files);
 void read_text(const std::string& text, const std::string& option, NamedFile& file);
 std::string text_of(const ImageSize& size);
 std::string text_of(const AnnealSpec& anneal);
+std::string text_of(const Bounds& bounds);
 std::string text_of(const std::vector<NamedFile>& files);
 std::string text_of(const NamedFile& file);
 void read_text(const std::string& text, const std::string& option, RateSchedule& schedule);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/registry.h"
 #include "io/error.h"
 
 namespace isinglass {
@@ -30,6 +31,11 @@ bool above_zero(const OptionValues& values, const std::string& name) {
 std::string trained_model(const OptionValues& values) {
   if (const std::string said = text_in(values, "model"); !said.empty()) return said;
   const std::string objective = text_in(values, "objective");
+  const std::string sampler = text_in(values, "sampler");
+  if (values.contains("bounds") ||
+      (!sampler.empty() && find_sampler(sampler).kinds == std::vector{StateKind::kContinuous})) {
+    return "mlp";
+  }
   if (objective == "cd") return "rbm";
   if (objective == "nce") return "residual";
   return objective == "dsm" || objective == "classify" ? "mlp" : "resnet";
@@ -53,6 +59,10 @@ const std::vector<Idle>& table() {
       return above_zero(values, name) || !(objective.empty() || objective == "pcd");
     };
   };
+  const auto scores = [](const OptionValues& values) {
+    return !values.contains("evaluate-every") || above_zero(values, "evaluate-every") ||
+           text_in(values, "objective") == "nce";
+  };
   const auto trains = [](const char* model) {
     return [model](const OptionValues& values) { return trained_model(values) == model; };
   };
@@ -70,7 +80,7 @@ const std::vector<Idle>& table() {
   static const std::vector<Idle> all = {
       {"train", "fresh-iters", counts("fresh"),
        "applies to the extra chains of `fresh`, but `fresh` is 0"},
-      {"train", "evaluate-steps", counts("evaluate-every"),
+      {"train", "evaluate-steps", scores,
        "applies to quick validation likelihoods, but `evaluate-every` is 0"},
       {"train", "channels", has_channels, "applies to a resnet, but `model` is another one"},
       {"train", "hidden", trains("rbm"), "applies to an rbm, but `model` is another one"},

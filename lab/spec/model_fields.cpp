@@ -70,6 +70,15 @@ Field<ModelSpec> instance_field() {
                         instance_names()});
 }
 
+Field<ModelSpec> bounds_field() {
+  return field(&ModelSpec::bounds,
+               {.name = "bounds",
+                .unit = "LOW,HIGH",
+                .help = "keep continuous states within an interval, such as 0,1: chains are "
+                        "reflected at its ends, and the distribution is exp(-U) inside (default: "
+                        "the real line)"});
+}
+
 Field<ModelSpec> temperature_field() {
   return field(&ModelSpec::temperature,
                {.name = "temperature",

@@ -31,8 +31,8 @@ std::string known_options(const OptionTable& table, const std::string& name,
                           const std::string& who) {
   std::vector<std::string> names;
   for (const Option& option : table) names.push_back(option.name);
-  return fmt::format("; the options of {} are {}", who,
-                     fmt::join(nearest_first(name, names), ", "));
+  return fmt::format("; did you mean {}? isinglass {} --help lists the options",
+                     nearest_first(name, names).front(), who);
 }
 
 std::string range_text(const Option& option) {

@@ -44,7 +44,7 @@ using OptionTable = std::vector<Option>;
 const Option* find_option(const OptionTable& table, const std::string& name);
 
 // Returns the end of a message about a name that is not in the table of the command `who`:
-// "; the options of sample are radius, …", with the names nearest to `name` first.
+// "; did you mean radius? isinglass sample --help lists the options".
 std::string known_options(const OptionTable& table, const std::string& name,
                           const std::string& who);
 

@@ -94,7 +94,7 @@ Option inpaint_images_option(const std::string& what) {
 
 Fields<SampleSpec> sample_table() {
   Fields<SampleSpec> all;
-  append_model(all, {instance_field(), temperature_field(), gradient_model_field(),
+  append_model(all, {instance_field(), bounds_field(), temperature_field(), gradient_model_field(),
                      gradient_precision_field()});
   append_sampler(all);
   append(all, Topic::kSampler,
@@ -199,7 +199,8 @@ Fields<SampleSpec> sample_table() {
 
 Fields<EvaluateSpec> evaluate_table() {
   Fields<EvaluateSpec> all;
-  append_model(all, {instance_field(), temperature_field(), gradient_precision_field()});
+  append_model(all,
+               {instance_field(), bounds_field(), temperature_field(), gradient_precision_field()});
   append_sampler(all);
   append(
       all, Topic::kRun,
@@ -317,7 +318,7 @@ Fields<BenchSpec> bench_table() {
 
 Fields<EnergySpec> energy_table() {
   Fields<EnergySpec> all;
-  append_model(all);
+  append_model(all, {bounds_field()});
   append(all, Topic::kData,
          {field(&EnergySpec::states,
                 {.name = "states", .unit = "FILE", .help = "states [N, D] (.pt); required"})});

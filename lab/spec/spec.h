@@ -47,6 +47,7 @@ struct ModelSpec {
   std::optional<ImageSize> image = {};
   // The sampler uses this model's gradient in place of the model's own.
   std::optional<NamedFile> gradient_model = {};
+  std::optional<Bounds> bounds = {};        // Keeps continuous states in an interval.
   std::optional<double> temperature = {};   // Sets T of exp(-U/T); nullopt means 1.
   std::string gradient_precision = "auto";  // Takes auto, float32 or bf16.
 };
@@ -128,7 +129,7 @@ struct SampleSpec {
 };
 
 struct TrainSpec {
-  ModelSpec model = {};  // Gives name, image, gradient_precision, and weights to start from.
+  ModelSpec model = {};  // Gives name, image, bounds, precision, and weights to start from.
   NewModelSpec shape = {};
   DataSpec data = {};
   SamplerSpec sampler = {};
@@ -136,6 +137,9 @@ struct TrainSpec {
   bool base = true;
   std::optional<double> base_smooth = {};  // Applies to categorical images.
   std::optional<double> l1 = {};           // Applies to an ising.
+  std::optional<double> reinit = {};       // The default depends on the states.
+  // If they are not given, ten quick estimates of the validation likelihood are made in a run.
+  std::optional<int64_t> evaluate_every = {}, evaluate_steps = {};
   // If it is not given, the warm-up takes a tenth of the iterations, at most train.warmup.
   std::optional<int64_t> warmup = {};
   std::optional<bool> cuda_graph = {};

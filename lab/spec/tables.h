@@ -6,6 +6,7 @@
 namespace isinglass {
 
 Fields<ModelSpec> model_fields();         // Returns model, weights, factors, sites, …
+Field<ModelSpec> bounds_field();          // Returns the interval of continuous states.
 Field<ModelSpec> temperature_field();     // Returns the temperature of the target.
 Field<ModelSpec> instance_field();        // Returns the option for a standard target.
 Field<ModelSpec> gradient_model_field();  // Returns the option for another model's gradient.

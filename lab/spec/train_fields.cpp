@@ -68,9 +68,14 @@ Fields<TrainSpec> objective_fields() {
   Option decay =
       number("ema", "DECAY", "decay of the exponential moving average of the parameters", 0);
   decay.maximum = 1;
-  Option reinit =
-      number("reinit", "P", "probability that a chain drawn from the buffer restarts", 0);
+  Option reinit = number("reinit", "P",
+                         "probability that a chain drawn from the buffer restarts (default: 0, or "
+                         "0.05 for continuous states)",
+                         0);
   reinit.maximum = 1;
+  Option data_noise = number(
+      "data-noise", "SIGMA",
+      "standard deviation of the normal noise that every iteration adds to continuous data", 0);
   Option rungs = number(
       "rungs", "N",
       "run N extra chains at inverse temperatures 0, 1/N, …, which swap states with one chain of "
@@ -100,7 +105,9 @@ Fields<TrainSpec> objective_fields() {
   Option evaluations = number("evaluate-every", "N",
                               "iterations between quick estimates of the validation likelihood, 0 "
                               "for never; best.pt keeps the parameters of the best one whose "
-                              "annealing weights have a large enough effective sample size",
+                              "annealing weights have a large enough effective sample size "
+                              "(default: a tenth of `iters`, or 0 if there are no validation "
+                              "images or the sampler is not exact)",
                               0);
   for (Option* option : {&iterations, &checkpoints, &evaluations}) option->adjustable = true;
   return {
@@ -120,13 +127,15 @@ Fields<TrainSpec> objective_fields() {
       field(&TrainSpec::objective,
             {.name = "objective",
              .unit = "NAME",
-             .help = "pcd: persistent contrastive divergence on binary or categorical images; cd: "
-                     "contrastive divergence, whose chains start at the batch and make Gibbs "
-                     "sweeps of an rbm unless model or sampler are given; nce: noise-contrastive "
-                     "estimation of the network of a residual model, which learns to tell images "
-                     "from draws of its base; dsm: denoising score matching of continuous states "
-                     "on points [N, D] or grey levels from 0 to 1; "
-                     "classify: cross-entropy of the data set's classes on grey levels",
+             .help =
+                 "pcd: persistent contrastive divergence on images, or on points with a sampler of "
+                 "continuous states; cd: "
+                 "contrastive divergence, whose chains start at the batch and make Gibbs "
+                 "sweeps of an rbm unless model or sampler are given; nce: noise-contrastive "
+                 "estimation of the network of a residual model, which learns to tell images "
+                 "from draws of its base; dsm: denoising score matching of continuous states "
+                 "on points [N, D] or grey levels from 0 to 1; "
+                 "classify: cross-entropy of the data set's classes on grey levels",
              .choices = {"pcd", "cd", "nce", "dsm", "classify"}}),
       only(kScores, field_in(&TrainSpec::dsm, field(&DsmOptions::noise, noise))),
       only(kDiscrete, of_pcd(&PcdOptions::steps, steps)),
@@ -156,7 +165,9 @@ Fields<TrainSpec> objective_fields() {
       only(kChains, of_pcd(&PcdOptions::p_control,
                            number("p-control", "X",
                                   "weight of the penalty on the squared gradient at the data", 0))),
-      only(kPersistent, of_pcd(&PcdOptions::reinit, reinit)),
+      only(kPersistent, field(&TrainSpec::reinit, reinit)),
+      only(kChains,
+           field_in(&TrainSpec::pcd, field_unless_default(&PcdOptions::data_noise, data_noise))),
       only(kPersistent, of_pcd(&PcdOptions::rungs, rungs)),
       only(kPersistent, of_pcd(&PcdOptions::fresh, fresh)),
       only(kPersistent, of_pcd(&PcdOptions::fresh_iterations, fresh_iterations)),
@@ -165,16 +176,17 @@ Fields<TrainSpec> objective_fields() {
                                                          "step, by their means over the data"})),
       of_training(&TrainOptions::checkpoint_every, checkpoints),
       of_training(&TrainOptions::recover, recover),
-      only(kDiscrete, of_training(&TrainOptions::evaluate_every, evaluations)),
-      only(
-          kChains,
-          field_in(&TrainSpec::validation,
-                   field(&ValidationOptions::temperatures,
-                         number("evaluate-steps", "N",
-                                "annealing temperatures of a quick estimate of the validation "
-                                "likelihood; residual models are not annealed, but take importance "
-                                "weights of draws of their base",
-                                1)))),
+      only(kDiscrete, field(&TrainSpec::evaluate_every, evaluations)),
+      only(kChains,
+           field(&TrainSpec::evaluate_steps,
+                 number("evaluate-steps", "N",
+                        fmt::format("annealing temperatures of a quick estimate of the validation "
+                                    "likelihood; residual models are not annealed, but take "
+                                    "importance weights of draws of their base (default: {}, or "
+                                    "fewer without `evaluate-every`, so that all estimates take at "
+                                    "most a tenth of the run's steps)",
+                                    ValidationOptions().temperatures),
+                        1))),
       only(kChains, field(&TrainSpec::cuda_graph, cuda_graph_option())),
       field(&TrainSpec::seed, seed_option()),
   };
@@ -241,6 +253,7 @@ Fields<TrainSpec> train_table() {
       gradient_precision_field()};
   Fields<TrainSpec> all;
   append(all, Topic::kModel, fields_in(&TrainSpec::model, model));
+  append(all, Topic::kModel, {only(kChains, field_in(&TrainSpec::model, bounds_field()))});
   append(all, Topic::kModel, fields_in(&TrainSpec::shape, new_model_fields()));
   const Fields<NewModelSpec> edges = {field(
       &NewModelSpec::edges,

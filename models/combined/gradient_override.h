@@ -6,17 +6,19 @@
 
 #include <memory>
 
+#include "models/bounds.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
 
-class GradientOverrideModel : public EnergyModel {
+class GradientOverrideModel : public EnergyModel, public HasBounds {
  public:
   // Throws Error unless `gradient` is differentiable and has the state space of `energy`.
   GradientOverrideModel(std::shared_ptr<EnergyModel> energy, std::shared_ptr<EnergyModel> gradient);
 
   std::string kind_name() const override { return energy_->kind_name(); }
   StateSpace space() const override { return energy_->space(); }
+  std::optional<Bounds> bounds() const override { return bounds_of(*energy_); }
   torch::Tensor base_mean() const override { return energy_->base_mean(); }
   bool capturable() const override { return energy_->capturable() && gradient_->capturable(); }
   void set_gradient_precision(GradientPrecision precision) override {

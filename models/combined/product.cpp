@@ -8,7 +8,12 @@ namespace isinglass {
 
 ProductModel::ProductModel(std::vector<std::shared_ptr<EnergyModel>> factors)
     : factors_(std::move(factors)) {
-  for (size_t i = 0; i < factors_.size(); ++i) register_module(std::to_string(i), factors_[i]);
+  for (size_t i = 0; i < factors_.size(); ++i) {
+    register_module(std::to_string(i), factors_[i]);
+    require(bounds_of(*factors_[i]) == bounds(),
+            "the states of {} and of {} do not have the same bounds", factors_[0]->title(),
+            factors_[i]->title());
+  }
 }
 
 torch::Tensor ProductModel::energy(const torch::Tensor& x) {

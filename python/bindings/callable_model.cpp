@@ -41,8 +41,9 @@ std::pair<torch::nn::Module*, std::string> place_of(torch::nn::Module& root,
 
 }  // namespace
 
-CallableModel::CallableModel(py::object callable, std::string name, const StateSpace& space)
-    : callable_(std::move(callable)), name_(std::move(name)), space_(space) {}
+CallableModel::CallableModel(py::object callable, std::string name, const StateSpace& space,
+                             std::optional<Bounds> bounds)
+    : callable_(std::move(callable)), name_(std::move(name)), space_(space), bounds_(bounds) {}
 
 CallableModel::~CallableModel() {
   const py::gil_scoped_acquire gil;
@@ -72,7 +73,7 @@ NamedTensors CallableModel::live_state() const {
 }
 
 std::shared_ptr<CallableModel> CallableModel::with_tensors() const {
-  auto model = std::make_shared<CallableModel>(callable_, name_, space_);
+  auto model = std::make_shared<CallableModel>(callable_, name_, space_, bounds_);
   const py::object owner = module();
   if (owner.is_none()) return model;
   make_lazy_tensors(owner);

@@ -10,23 +10,30 @@
 
 #include <torch/csrc/utils/pybind.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/bounds.h"
 #include "models/identity.h"
 #include "models/live_state.h"
 
 namespace isinglass::python {
 
-class CallableModel : public EnergyModel, public OwnFunction, public HasLiveState {
+class CallableModel : public EnergyModel,
+                      public OwnFunction,
+                      public HasLiveState,
+                      public HasBounds {
  public:
   // Call with the GIL held.
-  CallableModel(py::object callable, std::string name, const StateSpace& space);
+  CallableModel(py::object callable, std::string name, const StateSpace& space,
+                std::optional<Bounds> bounds = {});
   ~CallableModel() override;
 
   std::string kind_name() const override { return name_; }
   std::string title() const override { return "energy " + name_; }
   StateSpace space() const override { return space_; }
+  std::optional<Bounds> bounds() const override { return bounds_; }
   bool capturable() const override { return false; }  // The callable may do anything.
   torch::Tensor energy(const torch::Tensor& x) override;
   torch::Tensor energies_twice(const torch::Tensor& x) const override;
@@ -55,6 +62,7 @@ class CallableModel : public EnergyModel, public OwnFunction, public HasLiveStat
   py::object callable_;
   std::string name_;
   StateSpace space_;
+  std::optional<Bounds> bounds_;
   bool checked_ = false;  // Tells whether the values of the first output were checked.
 };
 

@@ -2,7 +2,10 @@
 #include "python/bindings/data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/csrc/autograd/python_variable.h>
+
+#include <utility>
 
 #include "io/error.h"
 #include "python/bindings/torch_state_guard.h"
@@ -65,11 +68,73 @@ OwnArrays arrays_of(const py::object& data, bool whole) {
   return arrays;
 }
 
+using MaybeTensor = std::optional<torch::Tensor>;
+using MaybeBounds = std::optional<std::pair<double, double>>;
+
+// Holds the base distribution of a buffer, as it is given: the means of binary sites [D] or the
+// frequencies of categorical ones [D, K]; mean and deviation [D] of normal sites; or the number of
+// sites and their bounds.
+struct GivenBase {
+  MaybeTensor mean, deviation;
+  MaybeBounds bounds;
+  std::optional<int64_t> sites;
+
+  BaseDistribution made() const {
+    if (bounds) {
+      require_options(!mean && !deviation && sites,
+                      "`bounds` goes with `sites`, the number of sites, and without `mean`");
+      require_options(*sites >= 1, "`sites` is {}; at least 1 is needed", *sites);
+      const Bounds interval{bounds->first, bounds->second};
+      check_bounds(interval, "bounds");
+      return BaseDistribution::uniform(*sites, interval, torch::kCPU);
+    }
+    require_options(mean.has_value(), "`mean` or `bounds` is needed");
+    require_options(!sites, "`sites` goes with `bounds`; `mean` says how many sites there are");
+    const torch::Tensor center = mean->detach();
+    if (!deviation) return discrete(center);
+    require_options(vector(center) && vector(*deviation) && center.sizes() == deviation->sizes() &&
+                        torch::isfinite(center).all().item<bool>() &&
+                        (*deviation > 0).all().item<bool>(),
+                    "`mean` and `deviation` must be real tensors [D] of finite numbers, and "
+                    "`deviation` above 0");
+    return BaseDistribution::normal(center, deviation->detach().to(center.device()));
+  }
+
+  py::tuple pickled() const { return py::make_tuple(mean, deviation, bounds, sites); }
+  static GivenBase unpickled(const py::tuple& saved) {
+    return {py::cast<MaybeTensor>(saved[0]), py::cast<MaybeTensor>(saved[1]),
+            py::cast<MaybeBounds>(saved[2]), py::cast<std::optional<int64_t>>(saved[3])};
+  }
+
+ private:
+  static bool vector(const torch::Tensor& values) {
+    return values.dim() == 1 && values.is_floating_point() && values.numel() > 0;
+  }
+  static BaseDistribution discrete(const torch::Tensor& mean) {
+    constexpr double kRounding = 1e-3;
+    if (mean.dim() == 2 && mean.is_floating_point() && mean.numel() > 0) {
+      const torch::Tensor p = mean.to(torch::kFloat64), total = p.sum(1, /*keepdim=*/true);
+      require_options(
+          (p > 0).all().item<bool>() && ((total - 1).abs() < kRounding).all().item<bool>() &&
+              p.size(1) <= 256,
+          "`mean` [D, K] must hold the frequencies of the values of every site, above 0 "
+          "and with the sum 1");
+      return {p / total};
+    }
+    require_options(vector(mean) && ((mean > 0) & (mean < 1)).all().item<bool>(),
+                    "`mean` must be a real tensor [D] of numbers inside (0, 1), which "
+                    "isinglass.base_mean(images) makes, or frequencies [D, K]; with `deviation`, "
+                    "any real tensor [D]");
+    return {mean.to(torch::kFloat32)};
+  }
+};
+
 // Holds the persistent chains of a training loop that the user writes.
 class Buffer {
  public:
-  Buffer(int64_t size, const torch::Tensor& mean, uint64_t seed)
-      : mean_(checked(size, mean)), seed_(seed), buffer_(mean_, size, seed) {}
+  Buffer(int64_t size, const MaybeTensor& mean, const MaybeTensor& deviation,
+         const MaybeBounds& bounds, std::optional<int64_t> sites, uint64_t seed)
+      : Buffer(size, GivenBase{mean, deviation, bounds, sites}, seed) {}
 
   py::tuple draw(int64_t count, double reinit) {
     require_options(count >= 1 && count <= buffer_.size(),
@@ -91,20 +156,43 @@ class Buffer {
     require(x.dim() == 2 && x.size(1) == states.size(1) &&
                 x.scalar_type() == states.scalar_type() && slots.dim() == 1 &&
                 slots.size(0) == x.size(0) && slots.scalar_type() == torch::kInt64,
-            "slots int64 [B] and their states uint8 [B, {}] are needed", states.size(1));
+            "slots int64 [B] and their states {} [B, {}] are needed",
+            states.is_floating_point() ? "float32" : "uint8", states.size(1));
     require(slots.numel() == 0 ||
                 (slots.min().item<int64_t>() >= 0 && slots.max().item<int64_t>() < buffer_.size()),
             "slots must be from 0 to {}", buffer_.size() - 1);
     const TorchStateGuard guard;
-    buffer_.write_back(slots.to(states.device()), x.to(states.device()));
+    buffer_.write_back(slots.to(states.device()), x.detach().to(states.device()));
   }
 
-  py::tuple pickled() const { return py::make_tuple(mean_, seed_, draws_, buffer_.states()); }
+  py::dict state_dict() const {
+    py::dict saved;
+    saved["states"] = buffer_.states().clone();
+    saved["draws"] = draws_;
+    saved["seed"] = seed_;
+    return saved;
+  }
+  void load_state_dict(const py::dict& saved) {
+    for (const char* name : {"states", "draws", "seed"}) {
+      require(saved.contains(name), "the state dict of a buffer has no '{}'", name);
+    }
+    const auto states = py::cast<torch::Tensor>(saved["states"]);
+    const torch::Tensor& own = buffer_.states();
+    require(states.sizes() == own.sizes() && states.scalar_type() == own.scalar_type(),
+            "the state dict holds {} [{}], but the buffer holds {} [{}]",
+            torch::toString(states.scalar_type()), fmt::join(states.sizes(), ", "),
+            torch::toString(own.scalar_type()), fmt::join(own.sizes(), ", "));
+    draws_ = py::cast<int64_t>(saved["draws"]);
+    seed_ = py::cast<uint64_t>(saved["seed"]);
+    buffer_.set_seed(seed_);
+    buffer_.states().copy_(states);
+  }
+
+  py::tuple pickled() const { return py::make_tuple(size(), base_.pickled(), seed_, state_dict()); }
   static Buffer unpickled(const py::tuple& saved) {
-    const auto states = py::cast<torch::Tensor>(saved[3]);
-    Buffer made(states.size(0), py::cast<torch::Tensor>(saved[0]), py::cast<uint64_t>(saved[1]));
-    made.draws_ = py::cast<int64_t>(saved[2]);
-    made.buffer_.states().copy_(states);
+    Buffer made(py::cast<int64_t>(saved[0]), GivenBase::unpickled(saved[1]),
+                py::cast<uint64_t>(saved[2]));
+    made.load_state_dict(saved[3]);
     return made;
   }
 
@@ -112,16 +200,15 @@ class Buffer {
   int64_t size() const { return buffer_.size(); }
 
  private:
-  static torch::Tensor checked(int64_t size, const torch::Tensor& mean) {
+  Buffer(int64_t size, GivenBase base, uint64_t seed)
+      : base_(std::move(base)), seed_(seed), buffer_(base_.made(), checked(size), seed) {}
+
+  static int64_t checked(int64_t size) {
     require_options(size >= 1, "`size` is {}; at least 1 is needed", size);
-    require_options(mean.dim() == 1 && mean.is_floating_point() && mean.numel() > 0 &&
-                        ((mean > 0) & (mean < 1)).all().item<bool>(),
-                    "`mean` must be a real tensor [D] of numbers inside (0, 1); "
-                    "isinglass.base_mean(images) makes one");
-    return mean.detach().to(torch::kFloat32).contiguous();
+    return size;
   }
 
-  torch::Tensor mean_;
+  GivenBase base_;
   uint64_t seed_;
   ReplayBuffer buffer_;
   int64_t draws_ = 0;
@@ -206,12 +293,19 @@ Example:
       module, "ReplayBuffer",
       R"(The persistent chains of contrastive divergence, for a training loop of your own.
 
-The buffer holds `size` states of binary sites, which are drawn from Bernoulli(mean) at first. It is
-on the device of `mean`, and can be pickled; len(buffer) is its size.
+The buffer holds `size` states, which are drawn from independent sites at first: binary ones from
+Bernoulli(mean), categorical ones from their frequencies, continuous ones from a normal distribution
+or uniformly within bounds. It is on the device of `mean`, else on the CPU, and can be pickled;
+len(buffer) is its size.
 
 Args:
     size: the number of states, at least 1.
-    mean: the mean of every site, float [D], inside (0, 1); base_mean() makes one.
+    mean: for binary sites the mean of every site, float [D], inside (0, 1); base_mean() makes one.
+        For categorical sites the frequencies of the values, float [D, K], above 0. With deviation,
+        the mean of every continuous site, float [D].
+    deviation: for continuous sites: the standard deviation of every site, float [D], above 0.
+    bounds: for continuous sites: the interval (low, high) in which sites are uniform.
+    sites: with bounds: the number of sites D.
     seed: the seed of the random numbers, at least 0.
 
 Raises:
@@ -226,18 +320,22 @@ Example:
     >>> buffer.write_back(slots, x)
     >>> slots.shape, x.shape, len(buffer)
     (torch.Size([20]), torch.Size([20, 8]), 100))")
-      .def(py::init<int64_t, const torch::Tensor&, uint64_t>(), py::arg("size"), py::kw_only(),
-           py::arg("mean"), py::arg("seed") = 0)
+      .def(py::init<int64_t, const MaybeTensor&, const MaybeTensor&, const MaybeBounds&,
+                    std::optional<int64_t>, uint64_t>(),
+           py::arg("size"), py::kw_only(), py::arg("mean") = py::none(),
+           py::arg("deviation") = py::none(), py::arg("bounds") = py::none(),
+           py::arg("sites") = py::none(), py::arg("seed") = 0)
       .def("draw", &Buffer::draw, py::arg("count"), py::kw_only(), py::arg("reinit") = 0.0,
            R"(Chooses random slots and copies their states. The random numbers of the n-th call
 follow from the seed and n.
 
 Args:
     count: the number of slots B, from 1 to the buffer's size.
-    reinit: the probability with which a state is replaced by a new draw from Bernoulli(mean).
+    reinit: the probability with which a state is replaced by a new draw, of the kind that the
+        buffer started with.
 
 Returns:
-    the slots, int64 [B], which are distinct, and a copy of their states, uint8 [B, D].
+    the slots, int64 [B], which are distinct, and a copy of their states, uint8 or float32 [B, D].
 
 Raises:
     Error: if `count` or `reinit` is not allowed.)")
@@ -246,13 +344,29 @@ Raises:
 
 Args:
     slots: the slots, int64 [B], each from 0 to the buffer's size − 1.
-    x: their new states, uint8 [B, D].
+    x: their new states [B, D], in the buffer's dtype.
 
 Raises:
     Error: if a shape, a type or a slot is not allowed.)")
       .def_property_readonly(
           "states", &Buffer::states,
-          "The states of all slots, uint8 [size, D]: the buffer's own tensor, not a copy.")
+          "The states of all slots [size, D], uint8, or float32 for continuous sites: the buffer's "
+          "own tensor, not a copy.")
+      .def("state_dict", &Buffer::state_dict,
+           R"(Copies the states and what decides the next draws.
+
+Returns:
+    a dictionary of a tensor and numbers, which torch.save writes, and which torch.load reads with
+    weights_only=True.)")
+      .def("load_state_dict", &Buffer::load_state_dict, py::arg("state_dict"),
+           R"(Continues the buffer of a state dict: the next draws give the same bits, if both
+buffers were made from the same distribution.
+
+Args:
+    state_dict: what state_dict() returned, of a buffer of the same size.
+
+Raises:
+    Error: if an entry is missing or the states do not fit.)")
       .def(py::pickle([](const Buffer& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return Buffer::unpickled(saved); }))
       .def("__len__", &Buffer::size)

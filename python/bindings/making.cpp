@@ -14,6 +14,7 @@
 #include "lab/run/assemble.h"
 #include "lab/run/restricted.h"
 #include "lab/spec/field.h"
+#include "models/combined/bounded.h"
 #include "models/combined/gradient_override.h"
 #include "models/combined/product.h"
 #include "models/combined/residual.h"
@@ -111,7 +112,8 @@ TargetPointer instance(const std::string& text, const std::optional<torch::Tenso
 }
 
 TargetPointer callable(const py::object& function, const std::string& name, const std::string& kind,
-                       int64_t sites, int64_t categories, const py::object& device) {
+                       int64_t sites, int64_t categories, const py::object& device,
+                       const MaybeBounds& bounds) {
   static const std::vector<std::string> kinds = {"binary", "categorical", "ordered", "continuous",
                                                  "permutation"};
   const auto found = std::find(kinds.begin(), kinds.end(), kind);
@@ -123,11 +125,18 @@ TargetPointer callable(const py::object& function, const std::string& name, cons
                   categories);
   const StateSpace space{state_kind, sites,
                          state_kind == StateKind::kPermutation ? sites : categories};
+  std::optional<Bounds> interval;
+  if (bounds) {
+    interval = Bounds{bounds->first, bounds->second};
+    check_bounds(*interval, "bounds");
+    require_options(!space.discrete(),
+                    "`bounds` are those of continuous states, but `states` is {}", kind);
+  }
   const torch::Device place = device_named(device);
   return std::make_shared<Target>(
-      std::make_shared<CallableModel>(function, name, space), place,
+      std::make_shared<CallableModel>(function, name, space, interval), place,
       Target::Making{"callable",
-                     py::make_tuple(function, name, kind, sites, categories, place.str())});
+                     py::make_tuple(function, name, kind, sites, categories, place.str(), bounds)});
 }
 
 TargetPointer product(const std::vector<TargetPointer>& factors) {
@@ -178,6 +187,16 @@ TargetPointer at_temperature(const TargetPointer& target, double temperature) {
       Target::Making{"at_temperature", py::make_tuple(target, temperature)});
 }
 
+TargetPointer bounded(const TargetPointer& target, double low, double high) {
+  return std::make_shared<Target>(
+      std::vector<TargetPointer>{target},
+      [low, high](const std::vector<std::shared_ptr<EnergyModel>>& models) {
+        return std::shared_ptr<EnergyModel>(
+            std::make_shared<BoundedModel>(models.at(0), Bounds{low, high}));
+      },
+      Target::Making{"bounded", py::make_tuple(target, low, high)});
+}
+
 TargetPointer given(const TargetPointer& target, const MaybeStates& fixed,
                     const MaybeStates& allowed, std::optional<int64_t> within,
                     const MaybeStates& reference) {
@@ -217,7 +236,8 @@ TargetPointer made_again(const std::string& function, const py::tuple& a) {
   }
   if (function == "callable") {
     return callable(a[0], py::cast<std::string>(a[1]), py::cast<std::string>(a[2]),
-                    py::cast<int64_t>(a[3]), py::cast<int64_t>(a[4]), a[5]);
+                    py::cast<int64_t>(a[3]), py::cast<int64_t>(a[4]), a[5],
+                    a.size() > 6 ? py::cast<MaybeBounds>(a[6]) : MaybeBounds());
   }
   if (function == "product") return product(py::cast<std::vector<TargetPointer>>(a[0]));
   if (function == "residual") {
@@ -232,6 +252,9 @@ TargetPointer made_again(const std::string& function, const py::tuple& a) {
     };
     return given(py::cast<TargetPointer>(a[0]), states(1), states(2),
                  py::cast<std::optional<int64_t>>(a[3]), states(4));
+  }
+  if (function == "bounded") {
+    return bounded(py::cast<TargetPointer>(a[0]), py::cast<double>(a[1]), py::cast<double>(a[2]));
   }
   if (function == "at_temperature") {
     return at_temperature(py::cast<TargetPointer>(a[0]), py::cast<double>(a[1]));

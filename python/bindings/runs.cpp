@@ -38,7 +38,7 @@ std::string inexactness_of(const Target& target, const std::optional<torch::Tens
       states && states->dim() == 2
           ? states->slice(0, 0, kProbed).to(target.device())
           : random_states(
-                target.space(),
+                target.model(),
                 torch::arange(kProbed, torch::device(target.device()).dtype(torch::kInt64)),
                 /*seed=*/0, target.device());
   return inexactness(target.model(), x);

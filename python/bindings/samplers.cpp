@@ -61,7 +61,7 @@ class NamedSampler {
     const torch::Tensor ids = ids_of(chain_ids, count, device);
     if (!given) {
       const TorchStateGuard guard;
-      x = random_states(target->space(), ids, key, device);
+      x = random_states(target->model(), ids, key, device);
     }
     auto state = std::make_shared<State>(py::cast(target), spec_, x, ids, key, step);
     warn(state->inexactness());
@@ -258,6 +258,36 @@ sampler does not use it.)")
       .def_property_readonly(
           "scale", &State::scale,
           "The current values of the options that burn-in may adapt, such as {'radius': 5.0}.")
+      .def("state_dict", &State::state_dict,
+           R"(Copies all that the next step depends on, besides the target: states, energies, random
+numbers, adapted options and what the sampler has learned.
+
+Returns:
+    a dictionary of tensors, numbers and texts, which torch.save writes, and which torch.load reads
+    with weights_only=True.
+
+Example:
+    >>> import io, torch, isinglass as ig
+    >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+    >>> sampler = ig.sampler("gwg")
+    >>> state = sampler.init(target, chains=8, seed=1)
+    >>> torch.save(state.state_dict(), "chains.pt")
+    >>> again = sampler.init(target, chains=8)
+    >>> again.load_state_dict(torch.load("chains.pt"))
+    >>> one, other = sampler.step(target, state), sampler.step(target, again)
+    >>> torch.equal(state.x, again.x)
+    True)")
+      .def("load_state_dict", &State::load_state_dict, py::arg("state_dict"),
+           R"(Continues the chains of a state dict: the next step gives the same bits. If the
+parameters of the target have changed since, the energies are computed again.
+
+Args:
+    state_dict: what state_dict() returned, of the same sampler with the same options and as many
+        chains.
+
+Raises:
+    Error: if it belongs to another sampler or other options, or if a tensor is missing or does not
+        fit; the state is then as before.)")
       .def(py::pickle([](const State& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return State::unpickled(saved); }))
       .def("__repr__", &text_of);

@@ -1,21 +1,23 @@
 // Implements chains as a Python object: steps, checks for changes, pickling.
 #include "python/bindings/state.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <utility>
+
 #include "io/error.h"
 #include "lab/run/assemble.h"
 #include "lab/spec/configuration.h"
+#include "models/bounds.h"
+#include "models/identity.h"
 #include "python/bindings/callable_model.h"
 #include "python/bindings/torch_state_guard.h"
 #include "python/bindings/values.h"
 
 namespace isinglass::python {
 namespace {
-
-using MaybeTensor = std::optional<torch::Tensor>;
-
-MaybeTensor maybe(const torch::Tensor& tensor) {
-  return tensor.defined() ? MaybeTensor(tensor) : std::nullopt;
-}
 
 bool same(const torch::Tensor& one, const torch::Tensor& other) {
   return one.defined() == other.defined() && (!one.defined() || one.equal(other));
@@ -37,23 +39,46 @@ Evaluation evaluated(const Sampler& sampler, EnergyModel& model, const torch::Te
   return fresh;
 }
 
-// Returns the tensors that carry over from step to step.
-std::vector<torch::Tensor*> tensors_of(ChainState& chains, StepParams& params) {
+// Returns the tensors that carry over from step to step, by the names of a state dict. Samplers and
+// models leave some of them undefined.
+std::vector<std::pair<std::string, torch::Tensor*>> tensors_of(ChainState& chains,
+                                                               StepParams& params) {
   Statistics& s = chains.statistics;
-  std::vector<torch::Tensor*> all = {&chains.current.energy,
-                                     &chains.current.target,
-                                     &chains.current.gradient,
-                                     &chains.current.differences,
-                                     &chains.workspace.cache,
-                                     &s.acceptance,
-                                     &s.hops,
-                                     &s.acceptance_sum,
-                                     &s.hops_sum,
-                                     &s.non_finite,
-                                     &params.rng,
-                                     &params.scale};
-  for (torch::Tensor& tensor : chains.current.cache) all.push_back(&tensor);
+  std::vector<std::pair<std::string, torch::Tensor*>> all = {
+      {"x", &chains.x},
+      {"chain_ids", &chains.chain_ids},
+      {"energy", &chains.current.energy},
+      {"target_energy", &chains.current.target},
+      {"gradient", &chains.current.gradient},
+      {"differences", &chains.current.differences},
+      {"kept", &chains.workspace.cache},
+      {"acceptance", &s.acceptance},
+      {"hops", &s.hops},
+      {"acceptance_sum", &s.acceptance_sum},
+      {"hops_sum", &s.hops_sum},
+      {"non_finite", &s.non_finite},
+      {"rng", &params.rng},
+      {"scale", &params.scale}};
+  for (size_t i = 0; i < chains.current.cache.size(); ++i) {
+    all.emplace_back(fmt::format("cache.{}", i), &chains.current.cache[i]);
+  }
   return all;
+}
+
+constexpr const char *kSampler = "sampler", *kOptions = "options", *kLearned = "learned",
+                     *kSteps = "steps", *kEvaluations = "evaluations",
+                     *kParameters = "parameters_sha256";
+
+// Returns the entry of a state dict. Throws Error if it lacks the entry.
+py::object entry(const py::dict& saved, const char* name) {
+  require(saved.contains(name), "the state dict of chains has no '{}'", name);
+  return saved[name];
+}
+
+torch::Tensor tensor_in(const py::dict& saved, const std::string& name) {
+  const py::object value = entry(saved, name.c_str());
+  require(THPVariable_Check(value.ptr()), "'{}' in the state dict of chains is not a tensor", name);
+  return py::cast<torch::Tensor>(value);
 }
 
 }  // namespace
@@ -103,6 +128,9 @@ void State::Use::follow(bool unchanged) {
   State& s = state_;
   if (s.states_.front() != TensorStamp(s.chains_.x)) {
     check_states(s.target_->space(), s.chains_.x, "the states");
+    if (const auto bounds = bounds_of(s.target_->model())) {
+      require_within(*bounds, s.chains_.x, "the states");
+    }
     return renew();
   }
   if (s.target_->stamps() != s.tensors_) return renew();
@@ -144,42 +172,77 @@ StepInfo State::Use::made(const StepInfo& info, int64_t steps) {
   return info;
 }
 
-py::tuple State::pickled() const {
+py::dict State::state_dict() const {
   State& own = const_cast<State&>(*this);  // Its tensors are only read.
-  py::list tensors;
-  for (const torch::Tensor* tensor : tensors_of(own.chains_, own.params_)) {
-    tensors.append(maybe(*tensor));
+  py::dict saved;
+  saved[kSampler] = spec_.name;
+  saved[kOptions] = object_of(json_of(spec_.options));
+  saved[kSteps] = steps_;
+  saved[kEvaluations] = evaluations_;
+  saved[kParameters] = parameters_sha256(target_->model());
+  for (const auto& [name, tensor] : tensors_of(own.chains_, own.params_)) {
+    if (tensor->defined()) saved[name.c_str()] = tensor->clone();
   }
   py::dict learned;
   if (const HasWarmup* warmup = sampler_->warmup()) {
-    for (const auto& [name, tensor] : warmup->learned(chains_)) learned[name.c_str()] = tensor;
+    for (const auto& [name, tensor] : warmup->learned(chains_)) {
+      learned[name.c_str()] = tensor.clone();
+    }
   }
-  return py::make_tuple(target_object_, spec_.name, object_of(json_of(spec_.options)), chains_.x,
-                        chains_.chain_ids, tensors, learned, steps_, evaluations_);
+  saved[kLearned] = learned;
+  return saved;
+}
+
+void State::load_state_dict(const py::dict& saved) {
+  const auto name = py::cast<std::string>(entry(saved, kSampler));
+  require(name == spec_.name, "the state dict is that of the sampler {}, but the state has {}",
+          name, spec_.name);
+  require(sampler_values(entry(saved, kOptions), name) == spec_.options,
+          "the state dict is that of {} with other options", name);
+  const auto places = tensors_of(chains_, params_);
+  for (const auto& [key, place] : places) {
+    if (!place->defined()) continue;
+    const torch::Tensor tensor = tensor_in(saved, key);
+    require(tensor.sizes() == place->sizes() && tensor.scalar_type() == place->scalar_type(),
+            "the state dict holds '{}' as {} [{}], but the state has {} [{}]", key,
+            torch::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "),
+            torch::toString(place->scalar_type()), fmt::join(place->sizes(), ", "));
+  }
+  check_states(target_->space(), tensor_in(saved, "x").to(target_->device()), "the states");
+  const auto steps = py::cast<int64_t>(entry(saved, kSteps));
+  const auto evaluations = py::cast<int64_t>(entry(saved, kEvaluations));
+  const auto parameters = py::cast<std::string>(entry(saved, kParameters));
+  NamedTensors learned;
+  for (const auto& [key, tensor] : py::dict(entry(saved, kLearned))) {
+    learned.emplace_back(py::cast<std::string>(key), py::cast<torch::Tensor>(tensor));
+  }
+  if (!learned.empty()) sampler_->warmup()->restore(chains_, learned);
+  for (const auto& [key, place] : places) {
+    if (place->defined()) place->copy_(tensor_in(saved, key));
+  }
+  steps_ = steps;
+  first_step_ = params_.step() - steps_;
+  evaluations_ = evaluations;
+  states_ = {TensorStamp(chains_.x)};
+  tensors_ = target_->stamps();
+  if (parameters == parameters_sha256(target_->model())) return;
+  const TorchStateGuard guard;
+  Use(*this).renew();
+}
+
+py::tuple State::pickled() const {
+  return py::make_tuple(target_object_, spec_.name, object_of(json_of(spec_.options)),
+                        state_dict());
 }
 
 std::shared_ptr<State> State::unpickled(const py::tuple& saved) {
   const auto name = py::cast<std::string>(saved[1]);
-  auto state = std::make_shared<State>(saved[0], SamplerSpec{name, sampler_values(saved[2], name)},
-                                       py::cast<torch::Tensor>(saved[3]),
-                                       py::cast<torch::Tensor>(saved[4]), 0, 0);
-  NamedTensors learned;
-  for (const auto& [key, tensor] : py::dict(saved[6])) {
-    learned.emplace_back(py::cast<std::string>(key), py::cast<torch::Tensor>(tensor));
-  }
-  ChainState& chains = state->chains_;
-  if (!learned.empty()) state->sampler_->warmup()->restore(chains, learned);
-  const auto tensors = py::cast<std::vector<MaybeTensor>>(saved[5]);
-  const std::vector<torch::Tensor*> places = tensors_of(chains, state->params_);
-  require(tensors.size() == places.size(), "a pickled state of {} was made by another version",
-          name);
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (tensors[i] && places[i]->defined()) places[i]->copy_(*tensors[i]);
-  }
-  state->steps_ = py::cast<int64_t>(saved[7]);
-  state->first_step_ = state->params_.step() - state->steps_;
-  state->evaluations_ = py::cast<int64_t>(saved[8]);
-  state->states_ = {TensorStamp(chains.x)};
+  require(saved.size() == 4, "a pickled state of {} was made by another version", name);
+  const auto tensors = py::cast<py::dict>(saved[3]);
+  auto state =
+      std::make_shared<State>(saved[0], SamplerSpec{name, sampler_values(saved[2], name)},
+                              tensor_in(tensors, "x"), tensor_in(tensors, "chain_ids"), 0, 0);
+  state->load_state_dict(tensors);
   return state;
 }
 

@@ -57,6 +57,15 @@ class State {
     State& state_;
   };
 
+  // Returns all that the next step depends on, besides target and options: numbers, texts, and
+  // copies of tensors by name.
+  py::dict state_dict() const;
+  // Copies the tensors of such a dictionary into this state's, which has to have the same sampler,
+  // options and numbers of chains and sites. If the target's parameters are others than the
+  // dictionary's, the energies are computed again. Throws Error, and changes nothing, if the
+  // dictionary does not fit.
+  void load_state_dict(const py::dict& saved);
+
   py::tuple pickled() const;
   static std::shared_ptr<State> unpickled(const py::tuple& state);
 

@@ -163,7 +163,7 @@ torch::Tensor random(const Target& target, int64_t chains, uint64_t seed) {
   const TorchStateGuard guard;
   const torch::Tensor ids =
       torch::arange(chains, torch::TensorOptions(torch::kInt64).device(target.device()));
-  return random_states(target.space(), ids, seed, target.device());
+  return random_states(target.model(), ids, seed, target.device());
 }
 
 const Restriction& restriction_of(const Target& target) {
@@ -292,6 +292,30 @@ Example:
     >>> coin = ig.models.bernoulli(theta=torch.tensor([3.0]))
     >>> coin.at_temperature(2).energy(torch.tensor([[1]], dtype=torch.uint8)).tolist()
     [1.5])")
+      .def("bounded", &bounded, py::arg("low"), py::arg("high"),
+           R"(Makes the target of this one's continuous states within bounds: its density is
+proportional to exp(-U(x)) for states in [low, high]^D, and 0 outside.
+
+Chains are reflected at the bounds, which keeps mala, hmc and fhl exact. Random states and tempering
+start at uniform states.
+
+Args:
+    low: the lower bound of every site.
+    high: its upper bound, above low.
+
+Returns:
+    the target, on the same device, which shares this one's parameters.
+
+Raises:
+    Error: if the states are discrete, the bounds are not two finite numbers in this order, or the
+        target has other bounds.
+
+Example:
+    >>> import torch, isinglass as ig
+    >>> normal = ig.models.gaussian(mean=torch.zeros(2), precision=torch.ones(2))
+    >>> run = ig.sample(normal.bounded(0, 1), "hmc", chains=10, steps=100)
+    >>> bool(((run.samples >= 0) & (run.samples <= 1)).all())
+    True)")
       .def("given", &given, py::arg("fixed") = py::none(), py::kw_only(),
            py::arg("allowed") = py::none(), py::arg("within") = py::none(),
            py::arg("reference") = py::none(),
@@ -396,6 +420,14 @@ Returns:
           "differentiable", [](const Target& t) { return t.model().differentiable(); },
           "True if the target has a gradient.")
       .def_property_readonly(
+          "bounds",
+          [](const Target& target) -> std::optional<std::pair<double, double>> {
+            const std::optional<Bounds> bounds = bounds_of(target.model());
+            if (!bounds) return std::nullopt;
+            return std::pair{bounds->low, bounds->high};
+          },
+          "The interval of every site, a pair of numbers, for states within bounds; else None.")
+      .def_property_readonly(
           "callable",
           [](const Target& t) -> py::object {
             const auto* own = dynamic_cast<const CallableModel*>(&t.model());
@@ -413,7 +445,9 @@ Returns:
     };
     return instance(text, given(images, "images="), given(labels, "labels="), device);
   });
-  module.def("callable", &callable);
+  module.def("callable", &callable, py::arg("function"), py::arg("name"), py::arg("kind"),
+             py::arg("sites"), py::arg("categories"), py::arg("device"),
+             py::arg("bounds") = py::none());
   module.def("product", &product);
   module.def("residual", &residual);
 }

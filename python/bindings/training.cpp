@@ -77,7 +77,7 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
                 const py::object& labels, const std::string& device, const std::string& directory,
                 const py::object& callback, const py::object& stop) {
   auto spec = spec_of<TrainSpec>(options, "train");
-  const bool points = spec.objective == "dsm" || spec.objective == "classify";
+  const bool points = trains_on_points(spec) || (target && !target->space().discrete());
   Given given{.model = target ? target->current() : nullptr,
               .data = dataset_of(data, spec.data, {.points = points, .labels = labels})};
   if (!given.data) given.labels = labels_of(labels);
@@ -112,6 +112,7 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     fit["iteration"] = result.iteration;
     fit["interrupted"] = result.interrupted;
     fit["recoveries"] = result.recoveries;
+    fit["continuous"] = !training.model().space().discrete();
     fit["options"] = object_of(json_of(isinglass::values_of(training.spec())));
     py::dict parameters;
     for (const auto& [name, tensor] : averages) parameters[name.c_str()] = tensor;

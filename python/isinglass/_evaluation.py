@@ -23,7 +23,7 @@ from ._tables import (
 )
 
 _LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty",
-             "temperature", "class_", "image", "sampler", "dataset", "fixed", "allowed",
+             "temperature", "class_", "image", "bounds", "sampler", "dataset", "fixed", "allowed",
              "reference")
 
 

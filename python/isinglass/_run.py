@@ -20,7 +20,7 @@ from ._tables import (
 )
 
 _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "temperature",
-             "class_", "image", "instance", "gradient_model", "sampler", "dataset", "init", "fixed",
+             "class_", "image", "instance", "bounds", "gradient_model", "sampler", "dataset", "init", "fixed",
              "allowed", "reference", "netcdf")
 
 

@@ -23,7 +23,8 @@ def value_of(option):
 
 
 def annotation(option):
-    texts = {"HxW": "str | tuple[int, int]", "T0,T1": "str | tuple[float, float]", "R": "int | str"}
+    texts = {"HxW": "str | tuple[int, int]", "T0,T1": "str | tuple[float, float]", "R": "int | str",
+             "LOW,HIGH": "str | tuple[float, float]"}
     base = texts.get(option["unit"]) if option["type"] == "str" else None
     base = (base or
             ("str | os.PathLike" if option["type"] == "path" else TYPES[option["type"]].__name__))
@@ -44,9 +45,9 @@ def refuse_unknown(function, options, also=()):
     known += [name for name in also if name not in known]
     for name in options:
         if name not in known:
-            nearest = ", ".join(_isinglass.nearest_first(name, known))
-            raise _isinglass.Error(f"{function.__name__} has no option {name}=; it "
-                                   f"knows: {nearest}")
+            nearest = _isinglass.nearest_first(name, known)[0]
+            raise _isinglass.Error(f"{function.__name__} has no option {name}=; did you mean "
+                                   f"{nearest}=? help(isinglass.{function.__name__}) lists all")
 
 
 def refuse_unused(options, reasons):

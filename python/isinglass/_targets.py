@@ -37,7 +37,8 @@ def _device_of(function):
 
 
 def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int,
-           categories: "int | None" = None, states: "str | None" = None, name: "str | None" = None,
+           categories: "int | None" = None, states: "str | None" = None,
+           bounds: "tuple[float, float] | None" = None, name: "str | None" = None,
            device: "str | torch.device | None" = None) -> _isinglass.Target:
     """Makes a target from any callable U that maps states to energies.
 
@@ -52,8 +53,10 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int,
             functools.partial of one, ig.train trains the module.
         sites: the number of sites D, at least 1.
         categories: the number of values K of categorical or ordered sites, 2 to 256.
-        states: binary (the default), categorical (the default with categories), ordered, continuous
-            or permutation.
+        states: binary (the default), categorical (the default with categories), continuous (the
+            default with bounds), ordered or permutation.
+        bounds: the interval (low, high) in which continuous sites are kept; the callable is never
+            called outside.
         name: its name in errors and summaries; by default the callable's own name.
         device: the device of the chains, cpu, cuda or cuda:N; by default that of the module's
             parameters, else the CPU.
@@ -84,7 +87,8 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int,
     if device.type not in ("cpu", "cuda"):
         raise _isinglass.Error(f"the energy is on {device}; cpu or cuda is needed")
     if states is None:
-        states = "binary" if categories is None else "categorical"
+        states = ("categorical" if categories is not None
+                  else "binary" if bounds is None else "continuous")
     if states in ("categorical", "ordered") and categories is None:
         raise _isinglass.Error(f"categories= is needed: states= is {states}")
     if states in ("binary", "continuous", "permutation") and categories not in (None, 2):
@@ -93,7 +97,14 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int,
         name = getattr(function, "__name__", None) or type(function).__name__
         if isinstance(function, functools.partial):
             name = getattr(function.func, "__name__", None) or type(function.func).__name__
-    return _isinglass.callable(function, name, states, sites, categories or 2, str(device))
+    if bounds is not None:
+        try:
+            low, high = map(float, bounds)
+        except (TypeError, ValueError):
+            raise _isinglass.Error(f"bounds= is {bounds!r}; a pair of numbers is needed, such as "
+                                   "(0, 1)") from None
+        bounds = low, high
+    return _isinglass.callable(function, name, states, sites, categories or 2, str(device), bounds)
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from ._run import directory_for_all, interrupt
 from ._show import Shown
 from ._stops import callback_function, stop_function
 from ._tables import (
+    TABLES,
     options_text,
     parameters,
     refuse_unknown,
@@ -25,6 +26,8 @@ _LEFT_OUT = ("model", "dataset", "sampler")
 _OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", "weights",
                   "gradient_precision", "base_model", "base_log_z", "base_log_z_error", "bound",
                   "network", "head")
+_OF_CONTINUOUS_STATES = tuple(one["name"] for one in TABLES["samplers"]
+                              if one["states"] == "continuous")
 
 
 class Fit(Shown):
@@ -128,6 +131,9 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, st
         given = "applies to a model by name only; a target or module has its own"
         refuse_unused({**options, "device": device},
                       dict.fromkeys((*_OF_NEW_MODELS, "device"), given))
+    if isinstance(model, _isinglass.Target):
+        refuse_unused(options, {"bounds": "applies to a module or a model by name; a target has "
+                                          "its own, which its method bounded() sets"})
     if not isinstance(data, (str, os.PathLike)):
         refuse_unused(options,
                       {"data_dir": "is the folder of a data set by name, and the "
@@ -149,10 +155,12 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, st
                                    "isinglass.energy(module, sites=…) is needed")
         from ._targets import energy
         levels = values.get("levels")
-        states = ("continuous" if values.get("objective") in ("dsm", "classify")
-                  else "categorical" if levels else "binary")
+        without_chains = values.get("objective") in ("dsm", "classify")
+        bounds = None if without_chains else options.get("bounds")
+        continuous = (without_chains or bounds is not None or sampler in _OF_CONTINUOUS_STATES)
+        states = "continuous" if continuous else "categorical" if levels else "binary"
         target = energy(model, sites=sites, states=states,
-                        categories=levels if states == "categorical" else None)
+                        categories=levels if states == "categorical" else None, bounds=bounds)
     values["sampler"] = sampler
     if isinstance(data, (str, os.PathLike)):
         values["dataset"] = data
@@ -176,9 +184,9 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, st
                 f"{what}; out= a directory keeps checkpoints to go back to") from None
     if target is None and values.get("objective") != "classify":
         target = _isinglass.load(made["options"]["model"], made["parameters"],
-                                 {"image": made["options"].get("image")}
-                                 if "image" in made["options"] else {},
-                                 values.get("objective") == "dsm", str(device))
+                                 {name: made["options"][name] for name in ("image", "bounds")
+                                  if name in made["options"]},
+                                 made["continuous"], str(device))
     fit = Fit(made, target, metrics, None if out is None else os.fspath(out))
     return interrupt(error, "fit", fit) if error is not None else fit
 
@@ -206,15 +214,16 @@ Trains a model on images or points, as `isinglass train` does, with the same bit
 
 Args:
     model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a
-        model of the registry (resnet, mlp, rbm, ising), which starts from new parameters.
+        model of the registry (resnet, mlp, rbm, ising), which starts from new parameters. The
+        states of a module are continuous if bounds= or a sampler of such states is given.
     data: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W]. Values are 0 and 1 of
         any type, grey levels 0 to 255, real numbers from 0 to 1, or with levels= whole numbers
         below it. Images are shuffled with a fixed seed and split 80/10/10. A dictionary with train
         and optionally validation and test gives the splits, whose values are read in one way. Or
         the name or file of a data set. pcd and cd take NaN in real training images as missing
-        values, which they sample given the known ones; a tensor with some is not split. dsm and
-        classify take real [N, D] as points.
-    sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed is used if seed=
+        values, which they sample given the known ones; a tensor with some is not split. dsm,
+        classify, and chains of continuous states take real [N, D] as points.
+    sampler: a sampler's name (default: pafs; mala for continuous states), or one made by sampler(), whose seed is used if seed=
         is not given.
     out: the run's directory, with checkpoints; a run that is there is continued. Without it nothing
         is kept.

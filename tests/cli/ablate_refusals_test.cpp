@@ -19,7 +19,8 @@ TEST_F(AblateRefusals, BadGridsAreRefusedByOneLine) {
       {"\"gwg\"\n[[samplers]]", "\"gwgg\"\n[[samplers]]", "unknown sampler 'gwgg'; known: gwg"},
       {"radius = [1, 2]", "radius = [0]", "--radius is 0"},
 
-      {"radius = [1, 2]", "radios = 1", "unknown key 'radios'; the options of sample are radius"},
+      {"radius = [1, 2]", "radios = 1",
+       "unknown key 'radios'; did you mean radius? isinglass sample --help"},
       {"ising.pt", "absent.pt", "absent.pt is not a file"},
       {"parity:u=2", "partiy:u=2", "unknown instance 'partiy'; known: parity"},
 

@@ -305,6 +305,25 @@ TEST_F(Training, ConfigurationRepeatsTheRun) {
   expect_same_end(dir_ / "again");
 }
 
+// Without --evaluate-every a run with validation images estimates their likelihood ten times, at a
+// tenth of the cost of its 300 · 12 · 6 steps: 10 · 100 · 2 steps.
+TEST_F(Training, EstimatesTheValidationLikelihoodTenTimes) {
+  const std::vector<Json> lines = lines_of(dir_ / "unbroken" / "metrics.jsonl");
+  ASSERT_EQ(lines.size(), kIterations);
+  for (const Json& line : lines) {
+    EXPECT_EQ(line.contains("validation_score"), line["iteration"].get<int64_t>() % 30 == 0);
+  }
+  const std::string config = file_bytes(dir_ / "unbroken" / "config.toml");
+  EXPECT_NE(config.find("evaluate-every = 30\nevaluate-steps = 2\n"), std::string::npos) << config;
+  const Outcome without =
+      run_program(train_command(dir_.path(), "without") + " --evaluate-every 0");
+  ASSERT_EQ(without.exit_code, 0) << without.err;
+  for (const Json& line : lines_of(dir_ / "without" / "metrics.jsonl")) {
+    EXPECT_FALSE(line.contains("validation_score"));
+  }
+  EXPECT_EQ(file_bytes(dir_ / "without" / "ema.pt"), file_bytes(dir_ / "unbroken" / "ema.pt"));
+}
+
 // A residual model learns against its base. Its scores come from weights of draws of the base.
 TEST_F(Training, NoiseContrastiveEstimationOnABase) {
   const fs::path base = dir_ / "unbroken" / "ema.pt";

@@ -21,13 +21,19 @@ TEST(Idle, OptionsAreRefusedWithoutWhatTheyGoWith) {
   EXPECT_ERROR(check("train", {{"fresh-iters", n}}), "fresh-iters would have no effect");
   EXPECT_ERROR(check("train", {{"fresh-iters", n}, {"fresh", none}}), "fresh is 0");
   EXPECT_NO_THROW(check("train", {{"fresh-iters", n}, {"fresh", n}}));
-  EXPECT_ERROR(check("train", {{"evaluate-steps", n}}), "evaluate-steps would have no effect");
+  EXPECT_ERROR(check("train", {{"evaluate-steps", n}, {"evaluate-every", none}}),
+               "evaluate-steps would have no effect");
+  EXPECT_NO_THROW(check("train", {{"evaluate-steps", n}}));
   EXPECT_NO_THROW(check("train", {{"evaluate-steps", n}, {"evaluate-every", n}}));
   EXPECT_ERROR(check("train", {{"channels", n}, {"model", std::string("rbm")}}),
                "applies to a resnet");
   EXPECT_ERROR(check("train", {{"channels", n}, {"objective", std::string("cd")}}),
                "applies to a resnet");
   EXPECT_NO_THROW(check("train", {{"channels", n}}));
+  EXPECT_ERROR(check("train", {{"channels", n}, {"bounds", std::string("0,1")}}),
+               "applies to a resnet");
+  EXPECT_ERROR(check("train", {{"channels", n}, {"sampler", std::string("mala")}}),
+               "applies to a resnet");
   EXPECT_ERROR(check("train", {{"hidden", n}}), "applies to an rbm");
   EXPECT_NO_THROW(check("train", {{"hidden", n}, {"objective", std::string("cd")}}));
   EXPECT_ERROR(check("sample", {{"dataset", kData}}), "dataset would have no effect");

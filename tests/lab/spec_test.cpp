@@ -249,7 +249,9 @@ TEST(Specs, UnknownKeysAndWrongTypesAreNamed) {
     }
     return std::string();
   };
-  EXPECT_NE(message("stepz = 3\n").find("unknown key 'stepz'; the options of sample are steps"),
+  EXPECT_NE(message("stepz = 3\n")
+                .find("unknown key 'stepz'; did you mean steps? isinglass "
+                      "sample --help lists the options"),
             std::string::npos);
   EXPECT_NE(message("steps = \"many\"\n").find("steps must be a whole number"), std::string::npos);
 }

@@ -35,8 +35,12 @@ torch::Tensor some(const torch::Tensor& rows) {
   return rows.slice(0, 0, rows.size(0), stride);
 }
 
-// Returns the mean number of sites in which two rows differ that are drawn with replacement.
+// Returns the mean distance of two rows that are drawn with replacement: the number of sites in
+// which they differ, or the squared distance of real states.
 double mean_difference(const torch::Tensor& states, int64_t values) {
+  if (states.is_floating_point()) {
+    return 2 * states.to(torch::kFloat64).var(0, /*unbiased=*/false).sum().item<double>();
+  }
   torch::Tensor same = torch::zeros({states.size(1)}, states.options().dtype(torch::kFloat64));
   for (int64_t value = 0; value < values; ++value) {
     same += states.eq(value).sum(0).to(torch::kFloat64).square_();
@@ -60,7 +64,10 @@ torch::Tensor taken(NamedTensors& saved, const std::string& name) {
 ChainDiagnostics::ChainDiagnostics(const Dataset& data, const PcdOptions& options,
                                    torch::Device device)
     : buffer_(options.buffer), lag_(lag_of(options)), values_(data.space().categories) {
-  if (data.validation.defined() && data.validation.size(0) > 0) {
+  // The held-out images of points are not points.
+  const bool alike =
+      data.validation.defined() && data.validation.scalar_type() == data.train.scalar_type();
+  if (alike && data.validation.size(0) > 0) {
     const int64_t images = std::min(kValidationImages, data.validation.size(0));
     validation_ =
         binarise_once(data.validation.narrow(0, 0, images), data.values, /*split=*/1).to(device);
@@ -70,7 +77,8 @@ ChainDiagnostics::ChainDiagnostics(const Dataset& data, const PcdOptions& option
       mean_difference(binarise_once(some(data.train), data.values, /*split=*/0), values_);
   const auto bytes = torch::TensorOptions(torch::kUInt8).device(device);
   visited_ = torch::zeros({buffer_}, bytes);
-  watched_ = torch::zeros({std::min(kWatched, options.buffer), data.train.size(1)}, bytes);
+  watched_ = torch::zeros({std::min(kWatched, options.buffer), data.train.size(1)},
+                          bytes.dtype(data.space().dtype()));
 }
 
 void ChainDiagnostics::update(EnergyModel& model, const ReplayBuffer& buffer,
@@ -118,7 +126,7 @@ void ChainDiagnostics::load_state(NamedTensors& saved, const std::string& file) 
     return true;
   };
   watching_ = restore(kWatchedStates, watched_);
-  torch::Tensor visited = torch::zeros({buffer_}, watched_.options());
+  torch::Tensor visited = torch::zeros({buffer_}, watched_.options().dtype(torch::kUInt8));
   visited_ = restore(kVisited, visited) ? visited : torch::Tensor();
 }
 

@@ -16,7 +16,8 @@
 //                      training images: Σ_i (1 − Σ_k p_ik²) of the frequencies p of the values k at
 //                      the sites i. It is about 1 where the chains follow the model, since training
 //                      makes their frequencies those of the images, and 0 where all chains are in
-//                      the same state. At most 1000 chains and images are compared. It is reported
+//                      the same state. For continuous sites it is the ratio of the mean squared
+//                      distances. At most 1000 chains and images are compared. It is reported
 //                      every 200 iterations, unless all images are the same.
 #pragma once
 

@@ -5,14 +5,14 @@
 
 namespace isinglass {
 
-FreshChains::FreshChains(const StateSpace& space, int64_t count, int64_t period,
+FreshChains::FreshChains(const EnergyModel& model, int64_t count, int64_t period,
                          int64_t first_number, uint64_t key, torch::Device device)
-    : space_(space),
+    : model_(model),
       period_(period),
       key_(key),
       numbers_(torch::arange(first_number, first_number + count,
                              torch::TensorOptions(torch::kInt64).device(device))),
-      states_(uniform_chains(space, numbers_, key, 0, Purpose::kInitialState)),
+      states_(uniform_chains(model, numbers_, key, 0, Purpose::kInitialState)),
       begun_(torch::zeros({count}, torch::kInt64)) {}
 
 torch::Tensor FreshChains::starts(const torch::Tensor& batch, int64_t iteration) {
@@ -26,7 +26,7 @@ torch::Tensor FreshChains::starts(const torch::Tensor& batch, int64_t iteration)
     if (begun == 1) all[k].copy_(states_[k]);
     begun = 1;
     all.narrow(0, rows + k, 1)
-        .copy_(uniform_chains(space_, numbers_.narrow(0, k, 1), key_, iteration,
+        .copy_(uniform_chains(model_, numbers_.narrow(0, k, 1), key_, iteration,
                               Purpose::kReinitialState));
   }
   return all;
@@ -37,7 +37,7 @@ torch::Tensor FreshChains::numbers(const torch::Tensor& slots) const {
 }
 
 void FreshChains::begin() {
-  states_.copy_(uniform_chains(space_, numbers_, key_, 0, Purpose::kInitialState));
+  states_.copy_(uniform_chains(model_, numbers_, key_, 0, Purpose::kInitialState));
   begun_.zero_();
 }
 
@@ -45,7 +45,7 @@ void FreshChains::repair(EnergyModel& model, int64_t time) {
   torch::NoGradGuard no_grad;
   const torch::Tensor lost = torch::isfinite(model.energy(states_)).logical_not().unsqueeze(1);
   states_.copy_(torch::where(
-      lost, uniform_chains(space_, numbers_, key_, time, Purpose::kInitialState), states_));
+      lost, uniform_chains(model_, numbers_, key_, time, Purpose::kInitialState), states_));
 }
 
 }  // namespace isinglass

@@ -22,9 +22,9 @@ namespace isinglass {
 
 class FreshChains {
  public:
-  // Makes N chains of the space, which restart every `period` iterations. Their numbers begin at
-  // first_number, and `key` is the key of their random draws.
-  FreshChains(const StateSpace& space, int64_t count, int64_t period, int64_t first_number,
+  // Makes N chains of the model, which must outlive this object. They restart every `period`
+  // iterations. Their numbers begin at first_number, and `key` is the key of their random draws.
+  FreshChains(const EnergyModel& model, int64_t count, int64_t period, int64_t first_number,
               uint64_t key, torch::Device device);
 
   // starts() returns the states from which an iteration steps, uint8 [batch + N, D]. The batch
@@ -48,7 +48,7 @@ class FreshChains {
   const torch::Tensor& begun() const { return begun_; }
 
  private:
-  StateSpace space_;
+  const EnergyModel& model_;
   int64_t period_;
   uint64_t key_;
   torch::Tensor numbers_;  // int64 [N]

@@ -17,6 +17,7 @@
 #include "engine/run/step_graph.h"
 #include "engine/sampler.h"
 #include "io/torch.h"
+#include "models/bounds.h"
 
 namespace isinglass {
 
@@ -38,8 +39,12 @@ struct PcdOptions {
   int64_t fresh_iterations = 200;  // burn-in of each
   double l2 = 0;                   // weight of the squared energies
   double p_control = 0;            // weight of the squared gradient at the data
-  double l1 = 0;                   // weight of the couplings' absolute values
-  bool centre = false;             // centred steps of an RBM (train/optimiser/centring.h)
+  // The interval that chains of continuous sites keep to; nothing means that of the model's space.
+  std::optional<Bounds> bounds = {};
+  // Standard deviation of the normal noise that every iteration adds to data of continuous sites.
+  double data_noise = 0;
+  double l1 = 0;        // weight of the couplings' absolute values
+  bool centre = false;  // centred steps of an RBM (train/optimiser/centring.h)
   uint64_t seed = 0;
   bool cuda_graph = false;  // captures steps in a CUDA graph (engine/run/step_graph.h)
 };
@@ -51,14 +56,14 @@ struct PcdLoss {
   torch::Tensor of_data, of_chains;  // U, float64 [B], detached
 };
 
-// data, chains: uint8 [B, D] states of the model, which must be an IsingModel if l1 is above 0. The
+// data, chains: states [B, D] of the model, which must be an IsingModel if l1 is above 0. The
 // chains are constants of the loss.
 PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Tensor& chains,
                  const PcdOptions& options);
 
 // The chains of an iteration after their steps.
 struct PcdChains {
-  torch::Tensor states;            // uint8 [B, D]
+  torch::Tensor states;            // [B, D]
   torch::Tensor acceptance, hops;  // means over chains and steps, float64 []
 };
 

@@ -7,6 +7,7 @@
 #include "io/error.h"
 #include "io/picture.h"
 #include "io/settings.h"
+#include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
 #include "models/energies.h"
 #include "train/checkpoint.h"
@@ -23,15 +24,36 @@ void check_fit(const EnergyModel& model, const Dataset& data) {
   require(data.train.dim() == 2 && data.train.size(0) > 0,
           "the data set '{}' has no training images", data.name);
   const StateSpace space = model.space(), own = data.space();
-  require(own.kind != StateKind::kContinuous,
-          "training by chains requires images, but '{}' holds points", data.name);
-  require(space.kind == own.kind && space.categories == own.categories,
+  require(space.kind == own.kind && (space.categories == own.categories || !space.discrete()),
           "training on '{}' needs a model of {}, which '{}' is not", data.name,
-          own.one_hot() ? fmt::format("categorical states of {} values", own.categories)
-                        : "binary states",
+          own.one_hot()    ? fmt::format("categorical states of {} values", own.categories)
+          : own.discrete() ? "binary states"
+                           : "continuous states",
           model.kind_name());
-  require(own.sites == space.sites, "the model has {} sites, but the images of '{}' have {} pixels",
-          space.sites, data.name, data.train.size(1));
+  require(own.sites == space.sites, "the model has {} sites, but the {} of '{}' have {} {}",
+          space.sites, own.discrete() ? "images" : "points", data.name, data.train.size(1),
+          own.discrete() ? "pixels" : "coordinates");
+  if (const std::optional<Bounds> bounds = bounds_of(model)) {
+    require_within(*bounds, data.train, fmt::format("the data of '{}'", data.name));
+  }
+}
+
+// Returns a pointer to the model that does not own it.
+std::shared_ptr<EnergyModel> view_of(EnergyModel& model) {
+  return {std::shared_ptr<void>(), &model};
+}
+
+// Returns the distribution from which chains start: that of independent sites for discrete data. On
+// continuous sites it is uniform within the bounds of the space; without bounds it is normal, with
+// the mean and the standard deviation of every coordinate of the data.
+BaseDistribution base_of(const EnergyModel& model, const Dataset& data, torch::Device device) {
+  const StateSpace space = model.space();
+  if (space.discrete()) return {clamped_mean(data).to(device)};
+  if (const std::optional<Bounds> bounds = bounds_of(model)) {
+    return BaseDistribution::uniform(space.sites, *bounds, device);
+  }
+  const torch::Tensor x = data.train.to(torch::kFloat64);
+  return BaseDistribution::normal(x.mean(0).to(device), x.std(0, /*unbiased=*/false).to(device));
 }
 
 PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& model,
@@ -57,6 +79,15 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
   require(std::isfinite(o.p_control) && o.p_control >= 0, "p-control is {}; it must be 0 or more",
           o.p_control);
   require(std::isfinite(o.l1) && o.l1 >= 0, "l1 is {}; it must be 0 or more", o.l1);
+  require(std::isfinite(o.data_noise) && o.data_noise >= 0,
+          "data-noise is {}; it must be 0 or more", o.data_noise);
+  const bool discrete = model.space().discrete();
+  require_options(o.data_noise == 0 || !discrete,
+                  "`data-noise` is added to continuous states, which '{}' does not have",
+                  model.kind_name());
+  require_options((o.rungs == 0 && o.fresh == 0) || discrete || bounds_of(model),
+                  "`{}` needs `bounds`, within which chains start at uniform states",
+                  o.rungs > 0 ? "rungs" : "fresh");
   require_options(o.l1 == 0 || dynamic_cast<const IsingModel*>(&model),
                   "`l1` penalises the couplings of an ising model, but the model is '{}'",
                   model.kind_name());
@@ -75,7 +106,10 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
 PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dataset& data,
                            const Dataset& drawn, const PcdOptions& options, int64_t iterations,
                            torch::Device device, const Ranks& ranks)
-    : options_(checked(options, iterations, model, data)),
+    : bounded_(options.bounds ? std::make_shared<BoundedModel>(view_of(model), *options.bounds)
+                              : nullptr),
+      options_(checked(options, iterations, sampled(model), data)),
+      bounds_(bounds_of(sampled(model))),
       sampler_(sampler),
       sampling_(sampler, options_),
       values_(data.space().categories),
@@ -84,7 +118,7 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
       width_(data.width),
       data_sha256_(data_sha256(data)),
       batches_(drawn, options.batch, options.seed, device),
-      buffer_(clamped_mean(data).to(device), options.buffer, options.seed),
+      buffer_(base_of(sampled(model), data, device), options.buffer, options.seed),
       ranks_(ranks),
       share_(ranks, options.batch),
       signals_(drawn, options, device) {
@@ -102,13 +136,13 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   if (options.rungs > 0) {
     require_options(ranks.size() == 1, "`rungs` requires a single process, but there are {} ranks",
                     ranks.size());
-    rungs_.emplace(model, options.rungs, options.batch + options.fresh, options.buffer, key,
-                   device);
+    rungs_.emplace(sampled(model), options.rungs, options.batch + options.fresh, options.buffer,
+                   key, device);
   }
   if (options.fresh > 0) {
     require_options(ranks.size() == 1, "`fresh` requires a single process, but there are {} ranks",
                     ranks.size());
-    fresh_.emplace(model.space(), options.fresh, options.fresh_iterations,
+    fresh_.emplace(sampled(model), options.fresh, options.fresh_iterations,
                    options.buffer + options.rungs, key, device);
   }
   if (!options.centre) return;
@@ -130,10 +164,22 @@ void PcdObjective::begin_at_data(int64_t iterations) {
   }
 }
 
+torch::Tensor PcdObjective::data_of(EnergyModel& model, int64_t iteration) {
+  torch::Tensor data = batches_.states(iteration);
+  if (missing_) return missing_->fill(model, batches_.images(iteration), data, iteration);
+  if (options_.data_noise == 0) return data;
+  torch::Tensor noise = torch::empty_like(data), none;
+  ops::normal_rows(torch::arange(data.size(0), noise.options().dtype(torch::kInt64)),
+                   static_cast<int64_t>(stream_key(options_.seed, RandomStream::kTraining)),
+                   iteration, Purpose::kScoreNoise, noise);
+  data.add_(noise, options_.data_noise);
+  if (bounds_) reflect(*bounds_, data, none);
+  return data;
+}
+
 Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   // This is done before the steps, because an upload waits for the kernels already queued.
-  torch::Tensor data = batches_.states(iteration);
-  if (missing_) data = missing_->fill(model, batches_.images(iteration), data, iteration);
+  const torch::Tensor data = data_of(model, iteration);
   if (!data_.defined()) data_ = torch::empty_like(data);
   data_.copy_(data);
   Batch batch{.iteration = iteration, .data = data_};
@@ -160,7 +206,7 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   int64_t sent = share_.own.count;
   try {
     PcdChains moved =
-        sampling_.advance(rungs_ ? rungs_->model() : model, starts, numbers, iteration);
+        sampling_.advance(rungs_ ? rungs_->model() : sampled(model), starts, numbers, iteration);
     if (rungs_) rungs_->swap(moved.states, sampling_.evaluation(), iteration);
     if (fresh_) fresh_->keep(moved.states.narrow(0, options_.batch, options_.fresh));
     batch.chains = moved.states.narrow(0, 0, share_.own.count);
@@ -282,21 +328,38 @@ PtDict PcdObjective::settings() const {
                 {"data_sites", {batches_.pixels().size(1)}},
                 {"data_sha256", {data_sha256_}}};
   if (options_.l1 > 0) all.push_back({"l1", {options_.l1}});
+  if (options_.data_noise > 0) all.push_back({"data_noise", {options_.data_noise}});
+  if (bounds_) {
+    all.push_back({"low", {bounds_->low}});
+    all.push_back({"high", {bounds_->high}});
+  }
   return all;
 }
 
 void PcdObjective::draw_data(const std::filesystem::path& file) {
   const int64_t count = std::min(kPictures, options_.batch);
   const torch::Tensor first = batches_.images(1).narrow(0, 0, count).to(batches_.pixels().device());
-  torch::Tensor grey = batches_.pixels().index_select(0, first) * (255 / white_);
+  torch::Tensor grey = batches_.pixels().index_select(0, first);
+  if (grey.is_floating_point()) return draw_real(file, grey);
+  grey = grey * (255 / white_);
   if (missing_) grey.masked_fill_(missing_->missing().index_select(0, first), 128);
   write_picture_grid(file, grey, height_, width_, kColumns, /*scale=*/1);
 }
 
 void PcdObjective::draw_samples(EnergyModel&, const std::filesystem::path& file) {
   const int64_t count = std::min(kPictures, buffer_.size());
-  write_picture_grid(file, buffer_.states().narrow(0, 0, count), height_, width_, kColumns,
-                     255 / static_cast<int>(values_ - 1));
+  const torch::Tensor chains = buffer_.states().narrow(0, 0, count);
+  if (chains.is_floating_point()) return draw_real(file, chains);
+  write_picture_grid(file, chains, height_, width_, kColumns, 255 / static_cast<int>(values_ - 1));
+}
+
+// Draws states within bounds as grey levels from the lower to the upper one, other states as those
+// from 0 to 1. Points of one row are not images.
+void PcdObjective::draw_real(const std::filesystem::path& file, const torch::Tensor& states) const {
+  if (height_ == 1) return;
+  const Bounds range = bounds_.value_or(Bounds{});
+  write_picture_grid(file, ((states - range.low) / (range.high - range.low)).clamp(0, 1), height_,
+                     width_, kColumns);
 }
 
 }  // namespace isinglass

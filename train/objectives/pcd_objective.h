@@ -1,11 +1,15 @@
 // Persistent contrastive divergence (pcd.h) as an objective, with batches of binary or categorical
-// images and with chains in a replay buffer.
+// images, or of points, and with chains in a replay buffer. Chains of continuous sites keep to
+// bounds, if there are any (models/bounds.h). So do data with noise, which are reflected like the
+// chains.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "engine/sampler.h"
+#include "models/combined/bounded.h"
 #include "train/data/batches.h"
 #include "train/data/dataset.h"
 #include "train/objectives/chain_diagnostics.h"
@@ -53,10 +57,18 @@ class PcdObjective : public Objective {
                const Dataset& drawn, const PcdOptions& options, int64_t iterations,
                torch::Device device, const Ranks& ranks);
   void begin_at_data(int64_t iterations);
+  // Returns the states of the iteration's data, with samples of what is missing and with noise.
+  torch::Tensor data_of(EnergyModel& model, int64_t iteration);
+  void draw_real(const std::filesystem::path& file, const torch::Tensor& states) const;
   // Returns the tensors of saved_state() without those of the diagnostics.
   NamedTensors offsets_and_chains() const;
 
+  // Returns the model that chains sample, with the bounds of its states.
+  EnergyModel& sampled(EnergyModel& model) const { return bounded_ ? *bounded_ : model; }
+
+  std::shared_ptr<BoundedModel> bounded_;  // null if the options give no bounds
   PcdOptions options_;
+  std::optional<Bounds> bounds_;
   const Sampler& sampler_;
   PcdSampling sampling_;
   int64_t values_, white_;  // values per site; the largest value of a pixel

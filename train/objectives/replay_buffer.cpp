@@ -7,26 +7,71 @@
 
 namespace isinglass {
 
-torch::Tensor uniform_chains(const StateSpace& space, const torch::Tensor& numbers, uint64_t key,
+torch::Tensor uniform_chains(const EnergyModel& model, const torch::Tensor& numbers, uint64_t key,
                              int64_t time, Purpose purpose) {
+  const StateSpace space = model.space();
+  if (const std::optional<Bounds> bounds = bounds_of(model)) {
+    return BaseDistribution::uniform(space.sites, *bounds, numbers.device())
+        .draw(numbers, key, time, purpose);
+  }
   torch::Tensor x =
       torch::empty({numbers.size(0), space.sites}, numbers.options().dtype(torch::kUInt8));
   ops::uniform_rows(space.categories, numbers, static_cast<int64_t>(key), time, purpose, x);
   return x;
 }
 
-ReplayBuffer::ReplayBuffer(const torch::Tensor& mean, int64_t size, uint64_t seed)
-    : mean_(mean.contiguous()), key_(stream_key(seed, RandomStream::kTraining)) {
-  const auto on_device = torch::TensorOptions().device(mean.device());
-  states_ = torch::empty({size, mean.size(0)}, on_device.dtype(torch::kUInt8));
+BaseDistribution::BaseDistribution(const torch::Tensor& mean) : mean_(mean.contiguous()) {}
+
+BaseDistribution BaseDistribution::normal(const torch::Tensor& mean,
+                                          const torch::Tensor& deviation) {
+  BaseDistribution base(mean.to(torch::kFloat32));
+  base.deviation_ = deviation.to(torch::kFloat32).contiguous();
+  return base;
+}
+
+BaseDistribution BaseDistribution::uniform(int64_t sites, const Bounds& bounds,
+                                           torch::Device device) {
+  BaseDistribution base(torch::zeros({sites}, torch::TensorOptions(device)));
+  base.bounds_ = bounds;
+  return base;
+}
+
+torch::ScalarType BaseDistribution::dtype() const {
+  return bounds_ || deviation_.defined() ? torch::kFloat32 : torch::kUInt8;
+}
+
+torch::Tensor BaseDistribution::draw(const torch::Tensor& numbers, uint64_t key, int64_t time,
+                                     Purpose purpose) const {
+  torch::Tensor x = torch::empty({numbers.size(0), sites()},
+                                 torch::TensorOptions(dtype()).device(numbers.device()));
+  const auto seed = static_cast<int64_t>(key);
+  if (dtype() == torch::kUInt8) {
+    ops::site_rows(mean_, numbers, seed, time, purpose, x);
+    return x;
+  }
+  ops::normal_rows(numbers, seed, time, purpose, x);
+  if (bounds_) {
+    make_uniform(*bounds_, x);
+  } else {
+    x.mul_(deviation_).add_(mean_);
+  }
+  return x;
+}
+
+ReplayBuffer::ReplayBuffer(BaseDistribution base, int64_t size, uint64_t seed)
+    : base_(std::move(base)), key_(stream_key(seed, RandomStream::kTraining)) {
+  const auto on_device = torch::TensorOptions().device(base_.device());
+  states_ = torch::empty({size, base_.sites()}, on_device.dtype(base_.dtype()));
   reinitialise(torch::arange(size, on_device.dtype(torch::kInt64)), /*time=*/0);
+}
+
+void ReplayBuffer::set_seed(uint64_t seed) {
+  key_ = stream_key(seed, RandomStream::kTraining);
 }
 
 void ReplayBuffer::reinitialise(const torch::Tensor& slots, int64_t time) {
   const torch::Tensor on_device = slots.to(states_.device());
-  torch::Tensor drawn = torch::empty({slots.size(0), states_.size(1)}, states_.options());
-  ops::site_rows(mean_, on_device, static_cast<int64_t>(key_), time, Purpose::kInitialState, drawn);
-  write_back(on_device, drawn);
+  write_back(on_device, base_.draw(on_device, key_, time, Purpose::kInitialState));
 }
 
 torch::Tensor ReplayBuffer::draw_slots(int64_t count, int64_t iteration) const {
@@ -38,13 +83,12 @@ torch::Tensor ReplayBuffer::chains(const torch::Tensor& slots, double reinit,
                                    int64_t iteration) const {
   torch::Tensor chains = states_.index_select(0, slots);
   if (reinit == 0) return chains;
-  const auto key = static_cast<int64_t>(key_);
-  torch::Tensor restart = torch::empty({slots.size(0), 1}, chains.options());
-  torch::Tensor fresh = torch::empty_like(chains);
+  torch::Tensor restart = torch::empty({slots.size(0), 1}, chains.options().dtype(torch::kUInt8));
   const torch::Tensor probability =
       torch::full({1}, reinit, torch::TensorOptions(torch::kFloat32).device(chains.device()));
-  ops::bernoulli_rows(probability, slots, key, iteration, Purpose::kReinitialise, restart);
-  ops::site_rows(mean_, slots, key, iteration, Purpose::kReinitialState, fresh);
+  ops::bernoulli_rows(probability, slots, static_cast<int64_t>(key_), iteration,
+                      Purpose::kReinitialise, restart);
+  const torch::Tensor fresh = base_.draw(slots, key_, iteration, Purpose::kReinitialState);
   return torch::where(restart.to(torch::kBool), fresh, chains);
 }
 

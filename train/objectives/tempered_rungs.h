@@ -54,7 +54,7 @@ class TemperedRungs {
 
  private:
   torch::Tensor uniform(const torch::Tensor& numbers, int64_t time, Purpose purpose) const {
-    return uniform_chains(target_.space(), numbers, key_, time, purpose);
+    return uniform_chains(target_, numbers, key_, time, purpose);
   }
 
   EnergyModel& target_;

@@ -1,0 +1,218 @@
+"""Networks of continuous states: bounds, training by chains, and buffers and chains that are saved
+as state dicts."""
+import io
+import math
+
+import pytest
+import torch
+
+import isinglass as ig
+
+
+class Quadratic(torch.nn.Module):
+    """U(x) = Σ (a x + b x²)."""
+
+    def __init__(self, sites, a=0.0, b=0.0):
+        super().__init__()
+        self.a = torch.nn.Parameter(torch.full((sites,), a))
+        self.b = torch.nn.Parameter(torch.full((sites,), b))
+
+    def forward(self, x):
+        return (self.a * x + self.b * x * x).sum(1)
+
+
+def saved(value):
+    """Returns what torch.load reads without executing code."""
+    file = io.BytesIO()
+    torch.save(value, file)
+    file.seek(0)
+    return torch.load(file, weights_only=True)
+
+
+def moments(a, b, low=0.0, high=1.0):
+    """E x and E x² of one site, and its log Z, by quadrature."""
+    x = low + (high - low) * (torch.arange(20000, dtype=torch.float64) + 0.5) / 20000
+    u = a * x + b * x * x
+    p = torch.softmax(-u, 0)
+    return ((p * x).sum().item(), (p * x * x).sum().item(),
+            (torch.logsumexp(-u, 0) + math.log((high - low) / 20000)).item())
+
+
+@pytest.mark.parametrize("sampler, options", [("mala", {"step_size": 0.5}),
+                                              ("hmc", {"step_size": 0.3, "leapfrog": 4}),
+                                              ("fhl", {"step_size": 0.3, "leapfrog": 3})])
+def test_samples_within_bounds(sampler, options):
+    target = ig.energy(Quadratic(2, -3.0, 1.0), sites=2, bounds=(0, 1))
+    assert target.states == "continuous" and target.bounds == (0.0, 1.0)
+    run = ig.sample(target, sampler, chains=200, burn_in=100, steps=400, thin=4, seed=1, **options)
+    x = run.samples.double()
+    assert 0 <= x.min() and x.max() <= 1
+    first, second, _ = moments(-3, 1)
+    # Means of 200 chains, which are independent of each other (fhl: of 50 groups).
+    for values, expected in ((x, first), (x * x, second)):
+        of_chains = values.mean(0)  # [chains, sites]
+        groups = of_chains.reshape(50, 4, 2).mean(1)
+        error = groups.std(0) / 50**0.5
+        assert ((groups.mean(0) - expected).abs() < 4 * error).all()
+
+
+def test_the_normaliser_within_bounds():
+    target = ig.energy(Quadratic(3, -3.0, 1.0), sites=3, bounds=(-0.5, 1))
+    evaluation = ig.evaluate(target, chains=200, steps=200, sampler="hmc", step_size=0.3,
+                             seed=2)
+    exact = 3 * moments(-3, 1, -0.5, 1)[2]
+    assert abs(evaluation.log_z - exact) < 5 * max(evaluation.log_z_error, 1e-3)
+    run = ig.sample(target, "hmc", rungs=4, chains=20, steps=200, seed=3, step_size=0.3)
+    assert -0.5 <= run.samples.min() and run.samples.max() <= 1
+
+
+def test_bounds_of_targets():
+    normal = ig.models.gaussian(mean=torch.zeros(2), precision=torch.ones(2))
+    inside = normal.bounded(0, 1)
+    assert normal.bounds is None and inside.bounds == (0.0, 1.0)
+    assert inside.at_temperature(2).bounds == (0.0, 1.0)
+    assert inside.given(torch.tensor([0.5, math.nan])).bounds == (0.0, 1.0)
+    with pytest.raises(ig.Error, match="the values of fixed sites hold the value 1.5"):
+        inside.given(torch.tensor([1.5, math.nan]))
+    with pytest.raises(ig.Error, match="bounds= is 1,0; two finite numbers"):
+        normal.bounded(1, 0)
+    with pytest.raises(ig.Error, match=r"bounds= is 3; a pair of numbers is needed"):
+        ig.energy(Quadratic(2), sites=2, bounds=3)
+    with pytest.raises(ig.Error, match="bounds= are those of continuous states, but states= is"):
+        ig.energy(Quadratic(2), sites=2, bounds=(0, 1), states="binary")
+    with pytest.raises(ig.Error, match="a target has its own"):
+        ig.train(inside, torch.rand(20, 2), bounds=(0, 1))
+    with pytest.raises(ig.Error, match="the initial states hold the value 2"):
+        ig.sampler("hmc").init(inside, torch.full((3, 2), 2.0))
+
+
+def points(count):
+    """Draws of Quadratic(2, -3, 1) in [0, 1], by the inverse distribution function."""
+    torch.manual_seed(4)
+    x = (torch.arange(20000) + 0.5) / 20000
+    p = torch.softmax(3 * x - x * x, 0)
+    return x[torch.multinomial(p, 2 * count, replacement=True)].reshape(count, 2)
+
+
+def test_training_a_module_within_bounds():
+    module = Quadratic(2)
+    data = points(1000)
+    fit = ig.train(module, {"train": data}, bounds=(0, 1), step_size=0.6, batch=200, buffer=1000,
+                   steps_per_iter=5, iters=400, lr=0.05, ema=0.98, seed=5)
+    assert fit.options["sampler"] == "mala" and fit.options["bounds"] == "0,1"
+    assert fit.options["reinit"] == 0.05 and fit.target.bounds == (0.0, 1.0)
+    fit.load_into(module)
+    for i in range(2):
+        first, second, _ = moments(module.a[i].item(), module.b[i].item())
+        x = data[:, i].double()
+        # The average sees some fifty iterations of 200 chains.
+        assert abs(first - x.mean()) < 5 * x.std() / (50 * 200)**0.5
+        assert abs(second - (x * x).mean()) < 5 * (x * x).std() / (50 * 200)**0.5
+    run = ig.sample(fit.target, chains=10, steps=10)
+    assert run.samples.min() >= 0 and run.samples.max() <= 1
+
+
+def test_training_a_model_by_name_within_bounds(tmp_path):
+    images = torch.rand(40, 4, 4)
+    options = {"bounds": (0, 1), "data_noise": 0.03, "batch": 8, "buffer": 16,
+               "steps_per_iter": 2, "seed": 1}
+    whole = ig.train("mlp", images, iters=6, out=tmp_path / "whole", **options)
+    assert whole.target.states == "continuous" and whole.target.bounds == (0.0, 1.0)
+    assert (tmp_path / "whole/data.png").exists()
+    ig.train("mlp", images, iters=3, out=tmp_path / "part", warmup=0, **options)
+    part = ig.train("mlp", images, iters=6, out=tmp_path / "part", warmup=0, **options)
+    for name, value in whole.parameters.items():
+        assert torch.equal(value, part.parameters[name]), name
+    with pytest.raises(ig.Error, match="data_noise= is added to continuous states"):
+        ig.train("mlp", (images > 0.5).to(torch.uint8), iters=1, data_noise=0.1)
+    with pytest.raises(ig.Error, match="hold the value .*outside of the bounds 0 and 0.5"):
+        ig.train("mlp", images, iters=1, bounds=(0, 0.5))
+    with pytest.raises(ig.Error, match="bounds= cannot be combined with objective= dsm"):
+        ig.train("mlp", images, iters=1, objective="dsm", bounds=(0, 1))
+
+
+def test_buffers_of_all_kinds():
+    size = 2000
+    real = ig.ReplayBuffer(size, bounds=(-1, 1), sites=3, seed=1)
+    assert real.states.dtype == torch.float32 and real.states.shape == (size, 3)
+    assert (real.states.mean(0).abs() < 4 / (3 * size)**0.5).all() and real.states.abs().max() <= 1
+    normal = ig.ReplayBuffer(size, mean=torch.tensor([1.0, -2.0]),
+                             deviation=torch.tensor([0.5, 2.0]), seed=1)
+    z = (normal.states - torch.tensor([1.0, -2.0])) / torch.tensor([0.5, 2.0])
+    assert (z.mean(0).abs() < 4 / size**0.5).all()
+    p = torch.tensor([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
+    categorical = ig.ReplayBuffer(size, mean=p, seed=1)
+    for site in range(2):
+        shares = categorical.states[:, site].long().bincount(minlength=3) / size
+        assert ((shares - p[site]).abs() < 4 * (p[site] * (1 - p[site]) / size)**0.5).all()
+    slots, x = real.draw(100, reinit=0.5)
+    real.write_back(slots, x.clamp(-0.5, 0.5))
+    assert real.states[slots].abs().max() <= 0.5
+    for arguments, words in (({"bounds": (1, 0), "sites": 2}, "the lower one first"),
+                             ({"bounds": (0, 1)}, "bounds= goes with sites="),
+                             ({}, "mean= or bounds= is needed"),
+                             ({"mean": torch.tensor([[0.5, 0.6]])}, "with the sum 1"),
+                             ({"mean": torch.zeros(2), "deviation": torch.zeros(2)},
+                              "deviation= above 0")):
+        with pytest.raises(ig.Error, match=words):
+            ig.ReplayBuffer(5, **arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"mean": torch.full((4,), 0.3)},
+                                       {"bounds": (0, 1), "sites": 4}])
+def test_state_dicts_of_buffers(arguments):
+    buffer = ig.ReplayBuffer(30, seed=2, **arguments)
+    slots, x = buffer.draw(10)
+    buffer.write_back(slots, x.flip(0))
+    again = ig.ReplayBuffer(30, seed=7, **arguments)
+    again.load_state_dict(saved(buffer.state_dict()))
+    assert torch.equal(again.states, buffer.states)
+    for one, other in zip(again.draw(12, reinit=0.5), buffer.draw(12, reinit=0.5), strict=True):
+        assert torch.equal(one, other)
+    with pytest.raises(ig.Error, match="the buffer holds"):
+        ig.ReplayBuffer(29, **arguments).load_state_dict(buffer.state_dict())
+    with pytest.raises(ig.Error, match="has no 'seed'"):
+        again.load_state_dict({"states": buffer.states, "draws": 3})
+
+
+TARGETS = {
+    "gwg": lambda: ig.instance("ising-grid:side=4,coupling=0.3"),
+    "lbj": lambda: ig.instance("ising-grid:side=4,coupling=0.3"),
+    "hmc": lambda: ig.energy(Quadratic(4, -1.0, 1.0), sites=4, bounds=(0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_state_dicts_of_chains(name):
+    target = TARGETS[name]()
+    options = {"damping": 0.5} if name == "hmc" else {"adapt": True} if name == "lbj" else {}
+    sampler = ig.sampler(name, **options)
+    state = sampler.burn_in(target, sampler.init(target, chains=6, seed=3), 20)
+    sampler.steps(target, state, 5)
+    kept = saved(state.state_dict())
+    again = sampler.init(target, chains=6, seed=9)
+    again.load_state_dict(kept)
+    assert (again.steps, again.evaluations, again.scale) == (25, state.evaluations, state.scale)
+    for one in (state, again):
+        sampler.steps(target, one, 7)
+    for field in ("x", "energy", "acceptance", "mean_acceptance"):
+        assert torch.equal(getattr(again, field), getattr(state, field)), field
+    before = again.x.clone()
+    with pytest.raises(ig.Error, match="holds 'x' as Byte|holds 'x' as Float"):
+        sampler.init(target, chains=5).load_state_dict(kept)
+    with pytest.raises(ig.Error, match="has no 'energy'"):
+        again.load_state_dict({key: value for key, value in kept.items() if key != "energy"})
+    other = ig.sampler("hmc" if name == "hmc" else "gibbs")
+    with pytest.raises(ig.Error, match="the state dict is that of"):
+        other.init(target, chains=6).load_state_dict(kept)
+    assert torch.equal(again.x, before)
+
+
+def test_state_dicts_follow_changed_parameters():
+    ising = ig.models.bernoulli(theta=torch.zeros(5))
+    sampler = ig.sampler("gwg")
+    kept = sampler.init(ising, chains=4, seed=1).state_dict()
+    state = sampler.init(ising, chains=4)
+    ising.parameters()["theta"].fill_(0.7)
+    state.load_state_dict(kept)
+    assert torch.allclose(state.energy, ising.energy(state.x).double())
