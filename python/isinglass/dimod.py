@@ -26,13 +26,9 @@ _SEEDS = 2**32  # dimod's seeds have 32 bits
 _LEAST_SWEEPS = 3  # two to cool, and one whose states are returned
 
 
-def _anneal(bqm, beta_range):
-    """Returns the first and the last temperature.
-
-    Without `beta_range` they come from the changes of energy by a flip. At the first temperature
-    the largest possible change is accepted every second time; at the last one the smallest that is
-    not 0 is accepted less than once in 100 sweeps of all variables.
-    """
+def _temperatures(bqm, beta_range):
+    """Returns the first and the last temperature, or auto if the engine is to choose them, which it
+    cannot if all energies are equal."""
     if beta_range is not None:
         try:
             hot, cold = (float(beta) for beta in beta_range)
@@ -44,16 +40,8 @@ def _anneal(bqm, beta_range):
                                    "inverse temperature must be above 0, and the last one the "
                                    "larger")
         return 1 / hot, 1 / cold
-    scale = 2 if bqm.vartype is dimod.SPIN else 1  # a spin changes by 2
-    reach = {v: abs(float(h)) for v, h in bqm.linear.items()}
-    for (u, v), J in bqm.quadratic.items():
-        reach[u] += abs(float(J))
-        reach[v] += abs(float(J))
-    terms = [abs(float(one)) for one in (*bqm.linear.values(), *bqm.quadratic.values()) if one]
-    if not terms:
-        return 1.0, 1.0
-    return (scale * max(reach.values()) / math.log(2),
-            scale * min(terms) / math.log(100 * len(reach)))
+    terms = (*bqm.linear.values(), *bqm.quadratic.values())
+    return "auto" if any(terms) else (1.0, 1.0)
 
 
 class IsinglassSampler(dimod.Sampler, dimod.Initialized):
@@ -102,8 +90,8 @@ class IsinglassSampler(dimod.Sampler, dimod.Initialized):
             bqm: the model, of spins or of binary variables.
             num_reads: the number of samples (default: as many as there are initial states, or 1).
             num_sweeps: the number of sweeps of a read, at least 3.
-            beta_range: the first and the last inverse temperature (default: from the model's
-                terms).
+            beta_range: the first and the last inverse temperature (default: those of `anneal`
+                auto, from the changes of energy that chains meet).
             seed: a whole number from 0 to 2^32 - 1; equal seeds give equal samples (default: a
                 random one, which is returned in `info`).
             initial_states: where the reads start, in any form that dimod.as_samples takes
@@ -133,12 +121,12 @@ class IsinglassSampler(dimod.Sampler, dimod.Initialized):
         start = self.parse_initial_states(bqm, initial_states, initial_states_generator, num_reads,
                                           seed)
         labels = list(bqm.variables)
-        first, last = _anneal(bqm, beta_range)
-        info = {"seed": seed, "beta_range": (1 / first, 1 / last)}
+        temperatures = _temperatures(bqm, beta_range)
         states = dimod.as_samples(start.initial_states, labels_type=list)
         found = _in_order(states, labels)
         if labels:
-            found = _annealed(bqm, found, sweeps, (first, last), seed, self._device)
+            found, temperatures = _annealed(bqm, found, sweeps, temperatures, seed, self._device)
+        info = {"seed": seed, "beta_range": tuple(1 / temperature for temperature in temperatures)}
         return dimod.SampleSet.from_samples_bqm((found, labels), bqm, info=info)
 
 
@@ -150,7 +138,8 @@ def _in_order(states, labels):
 
 
 def _annealed(bqm, values, sweeps, temperatures, seed, device):
-    """Returns the states after annealing, in the alphabet of the model: int8 [reads, variables]."""
+    """Returns the states after annealing, in the alphabet of the model, int8 [reads, variables],
+    and the first and the last temperature."""
     spin = bqm.vartype is dimod.SPIN
     start = torch.as_tensor((values > 0).astype("uint8"))
     target = models.qubo(bqm, device=device)
@@ -158,7 +147,8 @@ def _annealed(bqm, values, sweeps, temperatures, seed, device):
                   init=start.to(target.device), anneal=temperatures, burn_in=sweeps - 1, steps=1,
                   thin=1, seed=seed)
     last = run.samples[-1].cpu().numpy().astype("int8")
-    return 2 * last - 1 if spin else last
+    used = [float(temperature) for temperature in run.summary["anneal"].split(",")]
+    return 2 * last - 1 if spin else last, used
 
 
 __all__ = ["IsinglassSampler"]

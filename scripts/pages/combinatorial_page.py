@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Solves published instances of maximum cut, QUBO, maximum clique and independent set by annealing
+at its defaults; writes docs/results/combinatorial.json and .md.
+
+    .venv/bin/python scripts/pages/combinatorial_page.py FOLDER [--part cut,qubo,clique,independent]
+        [--program P] [--instances G14,G22,…] [--seeds 1,2,3] [--jobs N]
+    scripts/pages/combinatorial_page.py --check
+
+FOLDER holds published files: qubo/gka1a.sparse (Biq Mac's) and clique/brock200_2.clq (DIMACS's).
+Graphs for cuts are built in, and those for independent sets are drawn here. A run that is in
+combinatorial.json is not repeated, so that a command that was cut off goes on. scripts/pages/
+optima.json has the published values.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import platform
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "docs/results/combinatorial.json"
+PAGE = ROOT / "docs/results/combinatorial.md"
+OPTIMA = json.loads((ROOT / "scripts/pages/optima.json").read_text())
+# Holds, of each part: the model, its seconds, and the file of an instance.
+PARTS = {"cut": ("maxcut", 60, None), "qubo": ("qubo", 5, "qubo/{}.sparse"),
+         "clique": ("maxclique", 20, "clique/{}.clq"), "independent": ("mis", 20, None)}
+MOST_QUBO_SITES = 250
+# Goshvadi et al. (2023), DISCS: means over 128 graphs of 700 to 800 vertices, PAS on a V100.
+ERDOS_RENYI = {"ER-0.15": (0.15, 44.57), "ER-0.05": (0.05, 105.06)}
+GRAPHS = 4
+
+
+def instances_of(part, folder):
+    """Returns the names of the instances of a part."""
+    if part == "independent":
+        return [f"{kind}-{i}" for kind in ERDOS_RENYI for i in range(GRAPHS)]
+    if part == "cut":
+        return list(OPTIMA["maxcut"])
+    model, _, file = PARTS[part]
+    names = [name for name in OPTIMA[model] if (folder / file.format(name)).exists()]
+    return names if part != "qubo" else [
+        name for name in names
+        if int((folder / file.format(name)).read_text().split()[0]) <= MOST_QUBO_SITES]
+
+
+def drawn_graph(name, folder):
+    """Writes G(n, p) as an edge list, n uniform in 700 … 800; the name is the seed."""
+    draw = random.Random(name)
+    p = ERDOS_RENYI[name.rsplit("-", 1)[0]][0]
+    n = draw.randint(700, 800)
+    edges = [f"{i} {j}" for i in range(n) for j in range(i) if draw.random() < p]
+    file = folder / f"{name}.txt"
+    file.write_text(f"{n} {len(edges)}\n" + "\n".join(edges) + "\n")
+    return file
+
+
+def solved(program, part, name, seed, folder):
+    """Anneals an instance and returns what the results hold of it."""
+    model, seconds, file = PARTS[part]
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "run"
+        if part == "cut":
+            target = ["--instance", f"gset:{name}"]
+        else:
+            graph = folder / file.format(name) if file else drawn_graph(name, Path(scratch))
+            target = ["--model", model, "--weights", str(graph)]
+        done = subprocess.run(
+            [program, "sample", *target, "--anneal", "auto", "--time", str(seconds), "--seed",
+             str(seed), "--threads", "1", "--device", "cpu", "--no-samples", "--quiet", "--out",
+             str(out)],
+            capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{name}: {done.stderr}")
+        summary = json.loads((out / "summary.json").read_text())
+    best, annealing = summary["best"], summary["annealing"]
+    return {"part": part, "instance": name, "seed": seed, "sites": summary["sites"],
+            "value": best["value"], "found_by": best["found_by"], "chains": summary["chains"],
+            "steps": summary["burn_in"] + summary["steps"], "temperatures": summary["anneal"],
+            "seconds": round(annealing["seconds"], 2),
+            "time_to_solution": annealing["time_to_solution"], "revision": summary["revision"]}
+
+
+def measure(options):
+    """Makes the runs that the results lack, and writes the results after each."""
+    folder = Path(options.folder)
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"runs": []}
+    results["machine"] = f"{os.cpu_count()} cores of {processor()}"
+    known = {(run["part"], run["instance"], run["seed"]) for run in results["runs"]}
+    wanted = [(part, name, seed) for seed in options.seeds for part in options.part
+              for name in instances_of(part, folder)
+              if not options.instances or name in options.instances]
+    missing = [run for run in wanted if run not in known]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        tasks = [pool.submit(solved, options.program, *run, folder) for run in missing]
+        for task in concurrent.futures.as_completed(tasks):
+            run = task.result()
+            print(run["instance"], run["seed"], run["value"], flush=True)
+            results["runs"].append(run)
+            results["runs"].sort(key=lambda run: (
+                list(PARTS).index(run["part"]), number_in(run["instance"]), run["seed"]))
+            RESULTS.write_text("{\n \"machine\": " + json.dumps(results["machine"]) +
+                               ",\n \"runs\": [\n  " +
+                               ",\n  ".join(json.dumps(run) for run in results["runs"]) + "\n ]\n}\n")
+
+
+def number_in(name):
+    """Returns the key that sorts G2 before G10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def processor():
+    names = re.findall(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
+    return names[0] if names else platform.machine()
+
+
+def table(columns, rows):
+    """Returns a Markdown table; the first column is text and the others are numbers."""
+    lines = [f"| {' | '.join(columns)} |", f"| --- |{' ---: |' * (len(columns) - 1)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(str(entry) for entry in row)} |" for row in rows)])
+
+
+def number(value):
+    return "" if value is None else f"{value:g}" if value < 1e4 else f"{value:.0f}"
+
+
+def by_instance(results, part):
+    """Returns {instance: its runs} of a part."""
+    grouped = {}
+    for run in results["runs"]:
+        if run["part"] == part:
+            grouped.setdefault(run["instance"], []).append(run)
+    return grouped
+
+
+def values(runs):
+    return ", ".join(number(run["value"]) for run in runs)
+
+
+def time_to_solution(runs):
+    """Returns the median over the runs of the time to the best value of all [s]; a run that has
+    not found this value has no time."""
+    best = max(run["value"] for run in runs)
+    times = [run["time_to_solution"] for run in runs if run["value"] == best]
+    return "" if len(times) < len(runs) else f"{statistics.median(times):.2g}"
+
+
+def cut_section(results):
+    published = OPTIMA["maxcut"]
+    rows, reached, below = [], {"iSCO": [0, 0], "BLS": [0, 0]}, []
+    for name, runs in by_instance(results, "cut").items():
+        best = max(run["value"] for run in runs)
+        for method, counts in reached.items():
+            if method in published[name] and (method == "iSCO" or runs[0]["sites"] <= 2000):
+                counts[0] += best >= published[name][method]
+                counts[1] += 1
+        if runs[0]["sites"] <= 2000 and best < published[name]["BLS"]:
+            below.append(f"{name} ({best - published[name]['BLS']:g})")
+        rows.append([name, runs[0]["sites"], values(runs), published[name]["BLS"],
+                     *(published[name].get(method, "") for method in ("iSCO", "MCPG", "Gurobi")),
+                     time_to_solution(runs)])
+    text = (f"iSCO's value is reached or exceeded on {reached['iSCO'][0]} of {reached['iSCO'][1]} "
+            f"graphs, and that of BLS on {reached['BLS'][0]} of {reached['BLS'][1]} graphs of up to "
+            "2000 vertices" + (f"; below it are {', '.join(below)}" if below else "") + ".")
+    return text + "\n\n" + table(
+        ["graph", "vertices", "cut, each seed", "BLS", "iSCO", "MCPG", "Gurobi, 1 h",
+         "time to solution [s]"], rows)
+
+
+def optimum_section(results, part):
+    """Returns how many optima were found, and a table of the instances, of QUBO only of those whose
+    optimum was missed."""
+    model = PARTS[part][0]
+    sign = -1 if model == "qubo" else 1
+    rows, found = [], 0
+    grouped = by_instance(results, part)
+    for name, runs in grouped.items():
+        optimum = OPTIMA[model][name]["optimum"]
+        hits = sum(sign * run["value"] >= sign * optimum for run in runs)
+        found += hits == len(runs)
+        if model != "qubo" or hits < len(runs):
+            rows.append([name, runs[0]["sites"], values(runs), optimum,
+                         number(statistics.median(run["seconds"] for run in runs))])
+    text = f"The optimum is found, by every seed, of {found} of {len(grouped)} instances."
+    columns = ["instance", "sites", "value, each seed", "published", "seconds"]
+    return text + ("\n\n" + table(columns, rows) if rows else "")
+
+
+def independent_section(results):
+    rows = []
+    for kind, (p, published) in ERDOS_RENYI.items():
+        sizes = [max(run["value"] for run in runs)
+                 for name, runs in by_instance(results, "independent").items()
+                 if name.startswith(kind)]
+        if sizes:
+            rows.append([f"p = {p}", len(sizes), ", ".join(number(size) for size in sizes),
+                         f"{statistics.mean(sizes):.2f}", published])
+    return table(["graphs", "number", "largest set of each", "mean", "DISCS, PAS"], rows)
+
+
+def page(results):
+    seeds = sorted({run["seed"] for run in results["runs"]})
+    return f"""# Combinatorial problems
+
+Published instances, solved by annealing at its defaults within seconds to a minute of one thread.
+Generated by `scripts/pages/combinatorial_page.py` on {results["machine"]}; the command of every run
+is
+
+    isinglass sample --model MODEL --weights FILE --anneal auto --time SECONDS --threads 1 --seed SEED
+
+or, for the G-set, whose graphs are built in, `--instance gset:G14` in place of the first two; with SECONDS {", ".join(f"{part[1]} for `{part[0]}`" for part in PARTS.values())}. Seeds are \
+{", ".join(str(seed) for seed in seeds)}; a list of values has one
+for each seed that was run, and no run was left out. *Time to solution* is the time in which chains
+find the best value of the table's runs with a probability of 99 %, from the share of the run's
+chains that found it ([guide](../guide/combinatorial-problems.md)); it is empty if a seed has not
+found it. Biq Mac's optima and those of cliques are proven or best known values.
+
+## Maximum cut: the G-set
+
+{cut_section(results)}
+
+BLS (Benlic & Hao 2013) ran up to hours per graph; iSCO (Sun et al. 2023) and MCPG (Chen et al.
+2023) ran on a GPU.
+
+## QUBO: Biq Mac's instances of up to {MOST_QUBO_SITES} variables
+
+{optimum_section(results, "qubo")}
+
+## Maximum clique: DIMACS
+
+{optimum_section(results, "clique")}
+
+## Independent sets of random graphs
+
+Graphs G(n, p) with n uniform in 700 … 800, drawn anew. DISCS (Goshvadi et al. 2023) states means
+over 128 other graphs of the same kind, so that only the means can be compared.
+
+{independent_section(results)}
+"""
+
+
+def main():
+    if sys.argv[1:] == ["--check"]:
+        if PAGE.read_text() != page(json.loads(RESULTS.read_text())):
+            sys.exit(f"{PAGE} differs from {RESULTS}; write it again with {sys.argv[0]}")
+        return
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    listed = lambda text: text.split(",")  # noqa: E731
+    parser.add_argument("folder")
+    parser.add_argument("--part", type=listed, default=list(PARTS))
+    parser.add_argument("--program", default=str(ROOT / "build/isinglass"))
+    parser.add_argument("--instances", type=listed, default=[])
+    parser.add_argument("--seeds", type=lambda text: [int(seed) for seed in text.split(",")],
+                        default=[1, 2, 3])
+    parser.add_argument("--jobs", type=int, default=1)
+    measure(parser.parse_args())
+    PAGE.write_text(page(json.loads(RESULTS.read_text())))
+
+
+if __name__ == "__main__":
+    main()
