@@ -59,9 +59,6 @@ std::string annealing_text(const Json& summary) {
       number(100 * run["uphill_accepted_last"].get<double>()));
   if (!run.contains("sought")) return text;
   const std::string sought = run["sought"] == "optimum" ? "optimum" : "best solution";
-  const auto range = [&](const char* key) {
-    return fmt::format("{} to {}", number(run[key][0]), number(run[key][1]));
-  };
   const int64_t found = run["found_by"];
   text += fmt::format("  {} of {} chains reached the {}", found, summary["chains"].get<int64_t>(),
                       sought);
@@ -69,11 +66,17 @@ std::string annealing_text(const Json& summary) {
     text += fmt::format(", on average after {} steps ({} s)", number(run["mean_step"]),
                         number(run["mean_seconds"]));
   }
+  text += "\n";
+  if (found == 0) {
+    return text + fmt::format("  time to solution (99 %) at least {} s, at a level of 97.5 %\n",
+                              number(run["time_to_solution_interval"][0]));
+  }
   return text + fmt::format(
-                    "\n  time to solution (99 %) {} s with {} s for a chain, or {} chains like "
-                    "these; 95 % interval {} s\n",
-                    number(run["time_to_solution"]), number(run["seconds_per_chain"]),
-                    number(run["chains_needed"]), range("time_to_solution_interval"));
+                    "  time to solution (99 %) {} s, that is {} chains of {} s each; 95 % interval "
+                    "{} to {} s\n",
+                    number(run["time_to_solution"]), number(run["chains_needed"]),
+                    number(run["seconds_per_chain"]), number(run["time_to_solution_interval"][0]),
+                    number(run["time_to_solution_interval"][1]));
 }
 
 // Returns lines with the mixing of the chains, which an annealing run does not seek.

@@ -9,12 +9,13 @@
 // The usual rule takes T_0 from the largest and T_1 from the least difference that a flip can have
 // (Kirkpatrick, Gelatt & Vecchi 1983; dwave-neal: e^{−Δmax/T_0} = 1/2, e^{−Δmin/T_1} = 1/100). The
 // largest difference is that of a state which no chain visits, so that T_0 is too high by a factor
-// of 10 on graphs. Here a pilot cools a few chains and takes the differences at their states:
+// of ten or more on G-set graphs. Here a pilot cools a few chains and takes the differences at their
+// states:
 //
 //   T_0 is where w = 1/10,  T_1 is where u = min(1/1000, 1/(2D))
 //
-// With the second, a sweep of a state of D sites at T_1 accepts half an uphill change on average, so
-// that most states there are at the bottom of their valley. On G-set graphs, 1/10 is within the
+// With the second, a sweep of a state of D sites at T_1 accepts half an uphill change on average,
+// so that most states there are at the bottom of their valley. On G-set graphs, 1/10 is within the
 // range where the mean cut at a given number of sweeps is largest.
 //
 // The weights Δ of w make T_0 a temperature of the large differences, and u, which counts all

@@ -13,9 +13,9 @@ struct TimeBudget {
   int64_t most = 4294967295;  // largest number of steps, burn-in and `after` together
 };
 
-// Returns the number of burn-in steps with which the run fills the time. make_steps(n) makes n steps
-// like those of the run, whose number is doubled until the last measurement took 4 % of the time or
-// all of them together a fifth; `clock` returns the time in seconds. Where not even the least number
+// Returns the number of burn-in steps with which the run fills the time. make_steps(n) makes n
+// steps like those of the run; n is doubled until the last measurement took 4 % of the time, or all
+// of them together a fifth. `clock` returns the time in seconds. Where not even the least number
 // fits, that number is returned.
 int64_t burn_in_within(const TimeBudget& budget, const std::function<void(int64_t)>& make_steps,
                        const std::function<double()>& clock);

@@ -41,8 +41,9 @@ class Annealing : public testing::Test {
   // Returns the energies of all states by `isinglass energy`.
   torch::Tensor energies(const std::string& model, const torch::Tensor& states) {
     write_pt(dir_ / "states.pt", PtValue{states});
-    const Outcome outcome = run_program("energy --states states.pt --overwrite --out e.pt " + model,
-                                        {.directory = dir_.path()});
+    std::filesystem::remove(dir_ / "e.pt");
+    const Outcome outcome =
+        run_program("energy --states states.pt --out e.pt " + model, {.directory = dir_.path()});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return read_named_tensors(dir_ / "e.pt")[0].second.to(torch::kFloat64);
   }

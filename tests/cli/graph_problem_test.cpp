@@ -132,6 +132,7 @@ TEST_F(GraphSample, TheSummarySaysHowTheTextWasRead) {
 // During burn-in there are no draws, but the best solution is kept.
 TEST_F(GraphSample, AnInterruptedAnnealingSaysWhatItKeeps) {
   for (const bool draws : {false, true}) {
+    std::filesystem::remove_all(dir_ / "out");
     const std::string lengths =
         draws ? "--burn-in 20 --steps 100000000 --thin 1000000" : "--burn-in 100000000 --steps 20";
     Program program(

@@ -38,7 +38,7 @@ def annealed(target, **options):
 @pytest.mark.parametrize("sampler", [None, "gibbs"])
 def test_the_best_state_of_a_function(scale, sampler):
     energy = glass(scale)
-    run = annealed(ig.target(energy, sites=SITES), sampler=sampler, burn_in=400)
+    run = annealed(ig.energy(energy, sites=SITES), sampler=sampler, burn_in=400)
     least = energy(states()).min().item()
     assert run.summary["best"]["value"] == pytest.approx(least, rel=1e-12)
     assert energy(run.solution).item() == pytest.approx(least, rel=1e-12)
@@ -55,7 +55,7 @@ def test_the_best_state_of_categorical_sites():
         value = value.to(torch.float64)
         return (value * table).sum((1, 2)) - (value[:, :-1] * value[:, 1:]).sum((1, 2))
 
-    target = ig.target(energy, sites=5, categories=3)
+    target = ig.energy(energy, sites=5, states="categorical", categories=3)
     run = annealed(target, burn_in=300)
     assert run.summary["best"]["value"] == pytest.approx(energy(states(3, 5)).min().item())
 
@@ -66,7 +66,7 @@ def test_a_time_replaces_burn_in():
     assert run.summary["sampler"] == "gibbs" and run.options["scan"] == "chromatic"
     assert run.summary["steps"] == 10 and "time" not in run.options
     again = ig.sample(target, "gibbs", scan="chromatic", chains=20, seed=2, steps=10,
-                      anneal=run.options["anneal"], burn_in=run.options["burn_in"])
+                      anneal=run.options["anneal"], burn_in=run.options["burn-in"])
     assert torch.equal(again.samples, run.samples)
     assert again.summary["best"] == run.summary["best"]
 

@@ -48,16 +48,25 @@ ALLOWED = {
         "over sites",
     ("annealing/factorised.cpp", "start.log_z_ = torch::log(total).sum().item<double>();"):
         "over sites",
+    **{("annealing/temperature_range.cpp", line):
+       "of the pilot's chains, or of those that one rank looks at; rank 0's numbers count"
+       for line in (
+           "const double hops = state.statistics.hops_sum.to(torch::kFloat64).mean().item<double>() /",
+           "return {difference, rounding * finite.max().item<double>()};",
+           "if (!weighted) return accepted.mean().item<double>();",
+           "const torch::Tensor weight = uphill / uphill.max();  // because a sum may overflow",
+           "return ((weight * accepted).sum() / weight.sum()).item<double>();",
+           "const double largest = finite.numel() > 0 ? finite.abs().max().item<double>() : 0;",
+           "double temperature = largest * (finite / largest).square().mean().sqrt().item<double>();",
+       )},
     ("context.cpp", "return (all.is_floating_point() ? all : all.to(torch::kFloat64)).mean(0);"):
         "Ranks::mean itself",
     ("annealing/ais.cpp",
      "const int64_t finite = torch::isfinite(energy).sum().item<int64_t>(), all = energy.numel();"):
         "ends the job if one rank's are not finite",
-    ("observers/best_solution.cpp", "if (-energy.min().item<double>() <= needed()) return;"):
-        "its own best, which are gathered at the end",
     ("observers/best_solution.cpp",
-     "const int64_t best = begin + value.slice(0, begin, end).argmax().item<int64_t>();"):
-        "its own best, which are gathered at the end",
+     "scale_ = finite.numel() > 0 ? finite.median().item<double>() : 0;"):
+        "of random states that are the same on all ranks",
     ("observers/mixing.cpp",
      "return watched_.back().values.all().narrow(0, 0, seen_).mean().item<double>();"):
         "of the draws of all ranks, gathered on rank 0 (gathered_draws.h)",
