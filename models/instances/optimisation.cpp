@@ -146,10 +146,11 @@ ModelPointer make_random_regular(const Numbers& n) {
   require(degree * vertices % 2 == 0,
           "instance random-regular: vertices is {} and degree is {}; one of them must be even",
           vertices, degree);
-  require(static_cast<double>(degree * vertices / 2) <= kMostEdges,
+  const int64_t edges = degree * vertices / 2;
+  require(static_cast<double>(edges) <= kMostEdges,
           "instance random-regular: vertices is {} and degree is {}, which makes {} edges; at most "
           "{} are allowed",
-          vertices, degree, degree * vertices / 2, kMostEdges);
+          vertices, degree, edges, kMostEdges);
   for (uint32_t attempt = 0;; ++attempt) {
     Pairing pairing(vertices, degree, n.draws(attempt));
     if (pairing.complete()) return cut_of(n, vertices, pairing.pairs());

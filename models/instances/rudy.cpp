@@ -2,6 +2,7 @@
 #include "models/instances/rudy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -90,7 +91,7 @@ Graph RudyGraph::graph() const {
 
 RudyGraph rudy_random(int64_t vertices, double percent, int64_t seed) {
   const double pairs = static_cast<double>(vertices * (vertices - 1)) * percent / 200;
-  const auto count = static_cast<size_t>(pairs + 0.5);
+  const auto count = static_cast<size_t>(std::lround(pairs));
   FlipStream draws(seed);
   RudyGraph graph{vertices};
   std::set<std::pair<int64_t, int64_t>> present;
