@@ -1,5 +1,6 @@
 // Implements chromatic.h on the CPU. Within a colour the order of the sites makes no difference.
-// Binary sites take eight chains at a time in vector lanes; other sites take one chain at a time.
+// Binary sites without tables take eight chains at a time in vector lanes; other sites take one
+// chain at a time.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"
@@ -49,7 +50,7 @@ void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t ch
     const double own = beta ? beta[c] : 1;
     for (int64_t n = 0; n < lattice.sites; ++n) {
       const auto rank = static_cast<uint32_t>(n);
-      const SiteDraw draw = draw_site(
+      const SiteDraw draw = draw_site<WrittenLocalEnergies>(
           lattice, colouring, own, n, draws.site_word(Purpose::kSiteValue, rank),
           [&] { return draws.site_word(Purpose::kSiteValueRest, rank); }, x + c * lattice.sites);
       difference += draw.difference;
@@ -67,7 +68,8 @@ void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t
                      int64_t steps, const int64_t* rng, const int64_t* chain_ids,
                      const double* beta, uint8_t* x, double* energy, const StepCounts& counts,
                      double*, Stream) {
-  const auto sweep = lattice.categories == 2 ? sweep_binary : sweep_values;
+  const bool lanes = lattice.categories == 2 && !lattice.table;
+  const auto sweep = lanes ? sweep_binary : sweep_values;
   for (int64_t t = 0; t < steps; ++t) {
     sweep(lattice, colouring, chains, t, rng, chain_ids, beta, x, energy, counts);
   }

@@ -45,7 +45,9 @@ _MEANINGS = {
     "bernoulli": {"theta": "the energy of the value 1 of every site"},
     "categorical": {"theta": "the energy of every value of every site"},
     "ising": {"coupling": "the couplings J of the edges", "field": "the fields h"},
-    "potts": {"coupling": "the couplings J of the edges", "field": "the fields theta"},
+    "potts": {"coupling": "the couplings J of the edges, or a table for each, by the values of its "
+                          "first and second site",
+              "field": "the fields theta"},
     "rbm": {"W": "the weights of H hidden units", "b_v": "the biases of the visible units",
             "b_h": "the biases of the hidden units"},
     "fhmm": {"y": "the observations at L times",
