@@ -145,7 +145,8 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
     graph.colour_offset = own.colour_offset_back;
   }
   if (beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
-  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, scratch_, counts);
+  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, own.kept, x, energy,
+                       scratch_, counts);
 }
 
 LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges) {

@@ -61,6 +61,7 @@ class LatticeModel : public EnergyModel,
     ops::LatticeTensors lattice;
     bool sought = false;                    // the tables of neighbourhoods have been looked for
     ops::ThresholdTensors thresholds = {};  // for the latest β of the chains
+    ops::KeptFieldTensors kept = {};        // by sweeps
     // Hold the colours in reverse order, made on first use.
     torch::Tensor colour_offset_back = {}, coloured_back = {};
   };
