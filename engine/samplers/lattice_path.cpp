@@ -28,17 +28,21 @@ HasLocalSteps* local_steps_of(const EnergyModel& model) {
 // average, for sites with d_j neighbours. A general step evaluates all n sites and Σ_j d_j bonds,
 // eight chains at once: once, or, for exact differences, once a move. The factors are fitted to
 // the CPU time of steps on graphs of 500 and 2000 sites with 12 to 120 neighbours;
-// scripts/dense_paths.py compares the choice with general steps.
+// scripts/dense_paths.py compares the choice with general steps. With tables of couplings both read
+// the K couplings of a bond together, which takes about as long.
 bool general_steps_are_faster(const ops::LatticeTensors& lattice, LocalTable what, double moves) {
   constexpr double kFewNeighbours = 8;                 // Grids have no more.
   constexpr double kPerSite = 0.36, kPerBond = 0.018;  // The unit is a bond of a fused step.
   constexpr double kDifferences = 2.4;                 // They cost more than a gradient.
+  constexpr double kPerTableBond = 0.8;
   const torch::Tensor degree = lattice.offset.diff().to(torch::kFloat64);
   const double mean = degree.mean().item<double>(), sites = static_cast<double>(degree.size(0));
   if (mean <= kFewNeighbours) return false;
   const double fused = moves * degree.square().mean().item<double>();
-  const double tables = what == LocalTable::kDifferences ? kDifferences * moves : 1;
-  return fused > tables * sites * (kPerSite + kPerBond * mean);
+  const bool tables = lattice.coupling.dim() == 3;
+  const double of_differences = tables ? 1 : kDifferences;
+  const double evaluations = what == LocalTable::kDifferences ? of_differences * moves : 1;
+  return fused > evaluations * sites * (kPerSite + (tables ? kPerTableBond : kPerBond) * mean);
 }
 
 bool allows_fused_steps(const EnergyModel& model, LocalTable what,

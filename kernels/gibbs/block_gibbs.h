@@ -137,8 +137,8 @@ ISINGLASS_HD inline double change_energy(const Lattice& lattice, const uint8_t* 
         if (change.site(f) != lattice.neighbour[n]) continue;
         const int was = u[change.site(f)];
         const int is = added(was, change.digit(f), lattice.categories);
-        difference -=
-            lattice.coupling[n] * ((is == to) - (is == from) - (was == to) + (was == from));
+        difference -= pair_coupling(lattice, n, to, is) - pair_coupling(lattice, n, from, is) -
+                      pair_coupling(lattice, n, to, was) + pair_coupling(lattice, n, from, was);
       }
     }
   }

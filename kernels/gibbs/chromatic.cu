@@ -51,7 +51,7 @@ struct LatticeSites {
                       : rest.word_of(k);
       };
       const SiteDraw draw =
-          draw_site(lattice, colouring, own_beta, rank, words.word_of(k), second, x);
+          draw_site<LocalEnergies>(lattice, colouring, own_beta, rank, words.word_of(k), second, x);
       outcome.hops += draw.moved;
       outcome.non_finite |= !draw.finite;
     }

@@ -28,14 +28,13 @@ struct Colouring {
   const int32_t* site;    // [D]. Lists the sites in the order of their colours.
 };
 
-// Gives the energies of a site's values, times β, given the other sites.
-struct SiteEnergies {
-  const Lattice& lattice;
-  const uint8_t* x;
-  int64_t site;
+// Gives the energies of a site's values, times β, from LocalEnergies or WrittenLocalEnergies.
+template <class Energies>
+struct TemperedEnergies {
+  const Energies& local;
   double beta;
 
-  ISINGLASS_HD double operator[](int k) const { return beta * local_energy(lattice, x, site, k); }
+  ISINGLASS_HD double operator[](int k) const { return beta * local[k]; }
 };
 
 struct SiteDraw {
@@ -57,8 +56,8 @@ ISINGLASS_HD inline bool draw_rank(const BernoulliConditional& conditional,
 
 // Draws the value of the site at a rank of x [D] at β. A binary site whose energy difference is not
 // finite keeps its value. `word` is the first word of the rank's random number; rest() returns the
-// second.
-template <class Rest>
+// second. Energies is LocalEnergies or WrittenLocalEnergies.
+template <class Energies, class Rest>
 ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& colouring,
                                        double beta, int64_t rank, uint32_t word, Rest rest,
                                        uint8_t* x) {
@@ -73,13 +72,11 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
     draw.moved = to != from;
     if (draw.moved) draw.difference = to ? d : -d;
   } else {
-    const SiteEnergies energies{lattice, x, site, beta};
-    to = draw_conditional(energies, lattice.categories, from, uniform_from_words(word, rest()),
-                          &draw.finite);
+    const Energies local{lattice, x, site};
+    to = draw_conditional(TemperedEnergies<Energies>{local, beta}, lattice.categories, from,
+                          uniform_from_words(word, rest()), &draw.finite);
     draw.moved = to != from;
-    if (draw.moved) {
-      draw.difference = local_energy(lattice, x, site, to) - local_energy(lattice, x, site, from);
-    }
+    if (draw.moved) draw.difference = local[to] - local[from];
   }
   x[site] = static_cast<uint8_t>(to);
   return draw;

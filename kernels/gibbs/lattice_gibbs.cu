@@ -20,8 +20,8 @@ __global__ void lattice_gibbs_kernel(Lattice lattice, int64_t chains, int64_t st
   if (c >= chains) return;
   ChainCounts own_counts(counts, c);
   double own_energy = energy[c];
-  chain_gibbs_steps(lattice, steps, systematic, rng, chain_ids[c], x + c * lattice.sites,
-                    own_energy, own_counts);
+  chain_gibbs_steps<LocalEnergies>(lattice, steps, systematic, rng, chain_ids[c],
+                                   x + c * lattice.sites, own_energy, own_counts);
   energy[c] = own_energy;
   own_counts.store(counts, c);
 }

@@ -9,18 +9,18 @@
 
 namespace isinglass {
 
-// Gives U(x with x_site←k) − U(x) for each value k.
+// Gives U(x with x_site←k) − U(x) for each value k, from LocalEnergies or WrittenLocalEnergies.
+template <class Energies>
 struct ConditionalEnergies {
-  const Lattice& lattice;
-  const uint8_t* x;
-  int64_t site;
+  const Energies& local;
   double here;  // It is the local energy of the site's current value.
 
-  ISINGLASS_HD double operator[](int k) const { return local_energy(lattice, x, site, k) - here; }
+  ISINGLASS_HD double operator[](int k) const { return local[k] - here; }
 };
 
 // Performs the steps rng[1] … rng[1] + steps − 1 of one chain, each at one site: at the sites in
 // turn if `systematic`, and at uniformly drawn sites otherwise.
+template <class Energies>
 ISINGLASS_HD inline void chain_gibbs_steps(const Lattice& lattice, int64_t steps, bool systematic,
                                            const int64_t* rng, int64_t chain_id, uint8_t* x,
                                            double& energy, ChainCounts& counts) {
@@ -29,7 +29,8 @@ ISINGLASS_HD inline void chain_gibbs_steps(const Lattice& lattice, int64_t steps
     const int64_t site = systematic
                              ? (rng[1] + t) % lattice.sites
                              : draws.below(static_cast<uint32_t>(lattice.sites), Purpose::kSite);
-    const ConditionalEnergies energies{lattice, x, site, local_energy(lattice, x, site, x[site])};
+    const Energies local{lattice, x, site};
+    const ConditionalEnergies<Energies> energies{local, local[x[site]]};
     bool finite;
     const int to = draw_conditional(energies, lattice.categories, x[site],
                                     draws.uniform(Purpose::kValue), &finite);

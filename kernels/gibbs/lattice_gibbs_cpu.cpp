@@ -12,8 +12,8 @@ void lattice_gibbs_steps(const Lattice& lattice, int64_t chains, int64_t steps, 
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < chains; ++c) {
     ChainCounts own(counts, c);
-    chain_gibbs_steps(lattice, steps, systematic, rng, chain_ids[c], x + c * lattice.sites,
-                      energy[c], own);
+    chain_gibbs_steps<WrittenLocalEnergies>(lattice, steps, systematic, rng, chain_ids[c],
+                                            x + c * lattice.sites, energy[c], own);
     own.store(counts, c);
   }
 }

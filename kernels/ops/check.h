@@ -97,14 +97,17 @@ inline Lattice lattice_pointers(const LatticeTensors& l, const Tensor& x) {
   check(l.unary, x, torch::kFloat64, l.unary.numel(), "unary");
   check(l.offset, x, torch::kInt64, x.size(1) + 1, "offset");
   check(l.neighbour, x, torch::kInt32, l.neighbour.numel(), "neighbour");
-  check(l.coupling, x, torch::kFloat64, l.neighbour.numel(), "coupling");
+  const bool tables = l.coupling.dim() == 3;
+  const int64_t entries = tables ? l.unary.size(1) * l.unary.size(1) : 1;
+  check(l.coupling, x, torch::kFloat64, l.neighbour.numel() * entries, "coupling");
   return {x.size(1),
           static_cast<int>(l.unary.size(1)),
           data<double>(l.unary),
           data<int64_t>(l.offset),
           data<int32_t>(l.neighbour),
-          data<double>(l.coupling),
-          l.constant};
+          tables ? nullptr : data<double>(l.coupling),
+          l.constant,
+          tables ? data<double>(l.coupling) : nullptr};
 }
 
 // Returns the pointers of a lattice's neighbourhood tables, for states x [B, D].

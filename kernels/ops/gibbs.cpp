@@ -9,6 +9,7 @@
 #include "kernels/gibbs/block_gibbs.h"
 #include "kernels/gibbs/chromatic.h"
 #include "kernels/gibbs/fast/chromatic_table_cpu.h"
+#include "kernels/gibbs/fast/kept_fields_cpu.h"
 #include "kernels/gibbs/lattice_gibbs.h"
 #include "kernels/gibbs/one_site.h"
 #include "kernels/ops/check.h"
@@ -255,10 +256,34 @@ void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
   }
 }
 
+namespace {
+
+// Makes the memory for sweeps of x [B, D] with kept fields. Returns false if the lattice keeps none.
+bool make_kept(const Lattice& lattice, const Tensor& x, KeptFieldTensors& kept) {
+  if (!kept.sought) {
+    kept.sought = true;
+    if (!cpu::keeps_fields(lattice)) return false;
+    const auto numbers = torch::TensorOptions(torch::kFloat64);
+    kept.unary = torch::empty({lattice.sites, 2}, numbers);
+    kept.coupling = torch::empty({lattice.offset[lattice.sites]}, numbers);
+    cpu::round_to_grid(lattice, data<double>(kept.unary), data<double>(kept.coupling));
+  }
+  if (!kept.unary.defined()) return false;
+  if (!kept.state.defined() || kept.state.sizes() != x.sizes()) {
+    const int64_t groups = (x.size(0) + cpu::kChainLanes - 1) / cpu::kChainLanes;
+    kept.field = torch::empty({groups, lattice.sites, cpu::kChainLanes}, torch::kFloat64);
+    kept.state = torch::zeros_like(x);
+    kept.calm = torch::zeros({groups}, torch::kInt32);
+  }
+  return true;
+}
+
+}  // namespace
+
 void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
                      const Tensor& chain_ids, const Tensor& beta,
-                     const ThresholdTensors& thresholds, Tensor& x, Tensor& energy,
-                     Scratch& scratch, StepBuffers& counts) {
+                     const ThresholdTensors& thresholds, KeptFieldTensors& kept, Tensor& x,
+                     Tensor& energy, Scratch& scratch, StepBuffers& counts) {
   const Lattice lattice = lattice_pointers(l, x);
   const int64_t chains = x.size(0);
   check(l.colour_offset, x, torch::kInt64, l.colour_offset.numel(), "colour_offset");
@@ -292,6 +317,16 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
                                        data<int64_t>(chain_ids), &tempered, data<uint8_t>(x),
                                        data<double>(energy), count_pointers(counts, x, chains));
     }
+  }
+  if (x.is_cpu() && make_kept(lattice, x, kept)) {
+    Lattice on_grid = lattice;
+    on_grid.unary = data<double>(kept.unary);
+    on_grid.coupling = data<double>(kept.coupling);
+    return cpu::kept_sweep(
+        on_grid, colouring, chains, steps, data<int64_t>(rng), data<int64_t>(chain_ids),
+        data<double>(beta),
+        {data<double>(kept.field), data<uint8_t>(kept.state), data<int32_t>(kept.calm)},
+        data<uint8_t>(x), data<double>(energy), count_pointers(counts, x, chains));
   }
   run_twin(x, cpu::chromatic_sweep, cuda::chromatic_sweep, lattice, colouring, chains, steps,
            data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(beta), data<uint8_t>(x),

@@ -65,12 +65,23 @@ struct ThresholdTensors {
 void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
                          ThresholdTensors& thresholds);
 
+// Holds what sweeps of a lattice of many neighbours keep (kernels/gibbs/fast/kept_fields_cpu.h). The
+// tensors of a lattice that keeps nothing are undefined.
+struct KeptFieldTensors {
+  bool sought = false;  // The lattice has been looked at.
+  Tensor unary;         // float64 [D, 2], on the grid
+  Tensor coupling;      // float64 [2E], on the grid
+  Tensor field;         // float64 [groups, D, 8]
+  Tensor state;         // uint8 [B, D]
+  Tensor calm;          // int32 [groups]
+};
+
 // Performs `steps` sweeps; x uint8 [B, D] and energy float64 [B] are updated in place. beta is
 // float64 [B], or undefined for 1. The lattice must have its colours. `thresholds` must belong to
-// these β.
+// these β, and `kept` to this lattice.
 void chromatic_sweep(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
                      const Tensor& chain_ids, const Tensor& beta,
-                     const ThresholdTensors& thresholds, Tensor& x, Tensor& energy,
-                     Scratch& scratch, StepBuffers& counts);
+                     const ThresholdTensors& thresholds, KeptFieldTensors& kept, Tensor& x,
+                     Tensor& energy, Scratch& scratch, StepBuffers& counts);
 
 }  // namespace isinglass::ops

@@ -26,7 +26,7 @@ struct LatticeTensors {
   Tensor unary;      // float64 [D, K]
   Tensor offset;     // int64 [D + 1]
   Tensor neighbour;  // int32 [2E]
-  Tensor coupling;   // float64 [2E]
+  Tensor coupling;   // float64 [2E]; with tables [2E, K, K], as in Lattice
   double constant = 0;
   Tensor colour_offset = {};  // int64 [colours + 1]
   Tensor coloured = {};       // int32 [D]. Lists the sites colour by colour (lattice_from_edges).

@@ -296,15 +296,17 @@ Json quadratic_json(const QuadraticReading& reading) {
 }
 
 Json network_json(const NetworkReading& reading) {
-  return {{"network", reading.kind},
-          {"variables", reading.variables},
-          {"least_values", reading.least_values},
-          {"most_values", reading.most_values},
-          {"factors", reading.factors},
-          {"entries", reading.entries},
-          {"zeros", reading.zeros},
-          {"observed", reading.observed},
-          {"evidence_from", reading.evidence_from}};
+  Json json = {{"network", reading.kind},
+               {"variables", reading.variables},
+               {"least_values", reading.least_values},
+               {"most_values", reading.most_values},
+               {"factors", reading.factors},
+               {"entries", reading.entries},
+               {"zeros", reading.zeros},
+               {"observed", reading.observed},
+               {"evidence_from", reading.evidence_from}};
+  if (!reading.names.empty()) json["names"] = reading.names;
+  return json;
 }
 
 std::string optimum_warning(const Json& summary) {

@@ -143,8 +143,8 @@ namespace {
 
 // A lattice of the free sites, made anew when the joint lattice changes:
 //
-//   u'_{i,k} = u_{i,k} − Σ_{j fixed} c_ij [k = x_j]
-//   constant' = constant + Σ_{i fixed} u_{i,x_i} − Σ_{i,j fixed} c_ij [x_i = x_j]
+//   u'_{i,k} = u_{i,k} − Σ_{j fixed} c_ij(k, x_j)
+//   constant' = constant + Σ_{i fixed} u_{i,x_i} − Σ_{i,j fixed} c_ij(x_i, x_j)
 class ConditionalLattice : public LatticeModel {
  public:
   ConditionalLattice(std::shared_ptr<EnergyModel> joint, FixedSites fixed)
@@ -181,20 +181,33 @@ class ConditionalLattice : public LatticeModel {
     number.index_copy_(0, free, torch::arange(free.size(0)));
     const torch::Tensor row = torch::arange(sites).repeat_interleave(offset.diff());
     const torch::Tensor from = number.index_select(0, row), to = number.index_select(0, column);
-    const torch::Tensor equal = value.index_select(0, row) == value.index_select(0, column);
+    const torch::Tensor of_row = value.index_select(0, row),
+                        of_column = value.index_select(0, column);
+    const bool tables = coupling.dim() == 3;
 
     const torch::Tensor kept = ((from >= 0) & (to > from)).nonzero().flatten();
     const torch::Tensor edges =
         torch::stack({from.index_select(0, kept), to.index_select(0, kept)}, 1);
     const torch::Tensor held = ((from >= 0) & (to < 0)).nonzero().flatten();
-    const torch::Tensor fields = unary.index_select(0, free).index_put(
-        {from.index_select(0, held), value.index_select(0, column.index_select(0, held))},
-        -coupling.index_select(0, held), /*accumulate=*/true);
+    const torch::Tensor held_at = from.index_select(0, held);
+    const torch::Tensor held_value = of_column.index_select(0, held);
+    torch::Tensor fields = unary.index_select(0, free);
+    if (tables) {
+      fields = fields.index_add(0, held_at, coupling.index({held, held_value}), -1);
+    } else {
+      fields.index_put_({held_at, held_value}, -coupling.index_select(0, held),
+                        /*accumulate=*/true);
+    }
+    const torch::Tensor both = ((from < 0) & (to < 0) & (row < column)).nonzero().flatten();
+    const torch::Tensor k = of_row.index_select(0, both), l = of_column.index_select(0, both);
+    const torch::Tensor between = tables ? coupling.index({both, l, k})
+                                         : coupling.index_select(0, both).masked_select(k == l);
     const torch::Tensor fixed = (number < 0).nonzero().flatten();
     const double constant =
         joint.constant + unary.index({fixed, value.index_select(0, fixed)}).sum().item<double>() -
-        coupling.masked_select((from < 0) & (to < 0) & (row < column) & equal).sum().item<double>();
-    return lattice_from_edges(fields, edges, coupling.index_select(0, kept), constant);
+        between.sum().item<double>();
+    const torch::Tensor of_kept = coupling.index_select(0, kept);
+    return lattice_from_edges(fields, edges, tables ? of_kept.transpose(1, 2) : of_kept, constant);
   }
 
  private:

@@ -1,5 +1,5 @@
-// Implements the .uai reader, which checks everything that it reads, and the energy as a sum of
-// table look-ups.
+// Implements the .uai reader, which checks everything that it reads, the checks of networks in
+// either format, and the energy as a sum of table look-ups.
 #include "models/density/bayesnet.h"
 
 #include <algorithm>
@@ -11,13 +11,12 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "models/density/bif_file.h"
 #include "models/registry.h"
 
 namespace isinglass {
 namespace {
 
-constexpr int64_t kMostEntries = 1 << 24;  // of all tables together
-constexpr int64_t kMostValues = 256;
 // Energy of a value that a variable does not have, or that contradicts the evidence: −log 1e-60.
 constexpr double kForbidden = 138.15510557964274;
 
@@ -96,7 +95,7 @@ class UaiReader {
 std::vector<int64_t> read_values(UaiReader& in, int64_t variables) {
   std::vector<int64_t> values;
   for (int64_t i = 0; i < variables; ++i) {
-    values.push_back(in.whole("a number of values", 1, kMostValues));
+    values.push_back(in.whole("a number of values", 1, kMostNetworkValues));
   }
   return values;
 }
@@ -151,7 +150,8 @@ std::vector<std::pair<int64_t, int64_t>> read_evidence(UaiReader& in,
 
 // Throws Error if a variable is its own ancestor, since a product of conditionals is then no
 // distribution. Removes variables without remaining parents until none is left or a cycle remains.
-void check_acyclic(const UaiReader& in, const std::vector<BayesNetFactor>& factors) {
+void check_acyclic(const std::string& source, const NetworkText& network) {
+  const std::vector<BayesNetFactor>& factors = network.factors;
   const auto count =
       static_cast<int64_t>(factors.size());  // the number of variables, too: each is the child once
   std::vector<int64_t> waits(count);         // number of parents not yet removed
@@ -179,8 +179,10 @@ void check_acyclic(const UaiReader& in, const std::vector<BayesNetFactor>& facto
   for (int64_t n = 0; n < count; ++n) {  // walks from a descendant of a cycle back to the cycle
     on_cycle = *std::find_if(parents[on_cycle].begin(), parents[on_cycle].end(), is_left);
   }
+  const std::string name =
+      network.names.empty() ? std::to_string(on_cycle) : network.names[on_cycle];
   fail("{}: the network has a cycle through variable {}; no variable may be its own ancestor",
-       in.source(), on_cycle);
+       source, name);
 }
 
 // Reads the table of a factor. If its entries are probabilities, its rows, one for each combination
@@ -193,11 +195,12 @@ torch::Tensor read_table(UaiReader& in, const torch::Tensor& scope,
     last = values[scope[i].item<int64_t>()];
     entries *= static_cast<double>(last);
   }
-  require(entries <= kMostEntries, "{}: factor {} has {:.0f} entries; at most {} are allowed",
-          in.source(), factor, entries, kMostEntries);
+  require(entries <= kMostNetworkEntries,
+          "{}: factor {} has {:.0f} entries; at most {} are allowed", in.source(), factor, entries,
+          kMostNetworkEntries);
   const auto size = static_cast<int64_t>(entries);
   const std::string what = fmt::format("the table size of factor {}", factor);
-  const int64_t said = in.whole(what, 1, kMostEntries);
+  const int64_t said = in.whole(what, 1, kMostNetworkEntries);
   require(said == size, "{}: line {}: {} is not {}", in.source(), in.line(), what, size);
   torch::Tensor table = torch::empty({size}, torch::kFloat64);
   for (int64_t i = 0; i < size; ++i) {
@@ -207,9 +210,8 @@ torch::Tensor read_table(UaiReader& in, const torch::Tensor& scope,
   require(table.max().item<double>() > 0, "{}: line {}: all entries of factor {} are 0",
           in.source(), in.line(), factor);
   if (!probabilities) return table;
-  constexpr double kRounding = 1e-3;  // files give few digits
   const torch::Tensor off = (table.view({-1, last}).sum(1) - 1).abs();
-  require(off.max().item<double>() <= kRounding,
+  require(off.max().item<double>() <= kRowRounding,
           "{}: line {}: a row of factor {} does not sum to 1", in.source(), in.line(), factor);
   return table;
 }
@@ -381,21 +383,26 @@ bool is_network_word(const std::string& word) {
 
 bool is_network_text(const std::filesystem::path& file) {
   UaiReader in(file);
-  return !in.done() && is_network_word(in.word("its first word"));
+  return (!in.done() && is_network_word(in.word("its first word"))) || is_bif_text(file);
 }
 
-std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) {
-  UaiReader in(file);
+namespace {
+
+NetworkText read_uai(UaiReader& in) {
   const std::string kind = in.word("its first word");
   const bool bayes = kind == "BAYES" || kind == "bayes";
   require(bayes || is_network_word(kind),
-          "{}: the file begins with '{}', but a network in .uai format begins with BAYES or MARKOV",
+          "{}: the file begins with '{}', but a network in .uai format begins with BAYES or "
+          "MARKOV, and one in BIF with the word network",
           in.source(), kind);
-  const int64_t variables = in.whole("the number of variables", 1, 1 << 16);
-  const std::vector<int64_t> values = read_values(in, variables);
-  const int64_t count =
-      in.whole("the number of factors", bayes ? variables : 1, bayes ? variables : kMostEntries);
-  std::vector<BayesNetFactor> factors;
+  const int64_t variables = in.whole("the number of variables", 1, kMostNetworkVariables);
+  NetworkText network = {.kind = bayes ? "BAYES" : "MARKOV",
+                         .values = read_values(in, variables),
+                         .factors = {},
+                         .names = {}};
+  const int64_t count = in.whole("the number of factors", bayes ? variables : 1,
+                                 bayes ? variables : kMostNetworkEntries);
+  std::vector<BayesNetFactor>& factors = network.factors;
   std::set<int64_t> children;
   for (int64_t f = 0; f < count; ++f) {
     factors.push_back({read_scope(in, variables, f, bayes ? 1 : 0), {}});
@@ -404,27 +411,49 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
   require(!bayes || std::ssize(children) == variables,
           "{}: {} variables are not the child of any factor", in.source(),
           variables - std::ssize(children));
-  if (bayes) check_acyclic(in, factors);
+  if (bayes) check_acyclic(in.source(), network);
   int64_t entries = 0;
   for (int64_t f = 0; f < count; ++f) {
-    factors[f].table = read_table(in, factors[f].variables, values, f, bayes);
+    factors[f].table = read_table(in, factors[f].variables, network.values, f, bayes);
     if (!bayes) {
       factors[f].zero = std::max(factors[f].zero * factors[f].table.max().item<double>(),
                                  std::numeric_limits<double>::denorm_min());
     }
     entries += factors[f].table.size(0);
-    require(entries <= kMostEntries, "{}: the tables of the file have more than {} entries",
-            in.source(), kMostEntries);
+    require(entries <= kMostNetworkEntries, "{}: the tables of the file have more than {} entries",
+            in.source(), kMostNetworkEntries);
   }
-  NetworkReading reading = {.kind = bayes ? "BAYES" : "MARKOV",
-                            .variables = variables,
+  return network;
+}
+
+NetworkReading reading_of(const NetworkText& network) {
+  const std::vector<int64_t>& values = network.values;
+  NetworkReading reading = {.kind = network.kind,
+                            .variables = std::ssize(values),
                             .least_values = *std::min_element(values.begin(), values.end()),
                             .most_values = *std::max_element(values.begin(), values.end()),
-                            .factors = count,
-                            .entries = entries};
+                            .factors = std::ssize(network.factors),
+                            .entries = 0,
+                            .names = network.names};
+  for (const BayesNetFactor& factor : network.factors) {
+    reading.entries += factor.table.size(0);
+    reading.zeros += (factor.table == 0).sum().item<int64_t>();
+  }
+  return reading;
+}
+
+}  // namespace
+
+std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) {
+  const bool bif = is_bif_text(file);
+  UaiReader in(file);
+  const NetworkText network = bif ? read_bif(file) : read_uai(in);
+  if (bif) check_acyclic(in.source(), network);
+  const std::vector<int64_t>& values = network.values;
+  NetworkReading reading = reading_of(network);
   std::vector<std::pair<int64_t, int64_t>> evidence;
   const std::filesystem::path beside = file.string() + ".evid";
-  if (!in.done()) {
+  if (!bif && !in.done()) {
     evidence = read_evidence(in, values);
     reading.evidence_from = "the end of the file";
   } else if (std::filesystem::exists(beside)) {
@@ -433,14 +462,11 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
     reading.evidence_from = beside.string();
   }
   reading.observed = std::ssize(evidence);
-  for (const BayesNetFactor& factor : factors) {
-    reading.zeros += (factor.table == 0).sum().item<int64_t>();
-  }
   if (reading.zeros > 0) {
     TORCH_WARN(in.source(), ": ", reading.zeros, " probabilities are 0 and count as 1e-30",
                ": single-site moves may not connect the states; use block-gibbs or --rungs");
   }
-  auto model = std::make_shared<BayesNetModel>(values, factors, evidence);
+  auto model = std::make_shared<BayesNetModel>(values, network.factors, evidence);
   model->reading_ = reading;
   return model;
 }
@@ -455,7 +481,7 @@ std::shared_ptr<EnergyModel> load_bayesnet(const ModelOptions& options) {
 
 std::vector<ModelEntry> bayesnet_models() {
   return {{"bayesnet", "-log prod_i p(x_i given its parents)",
-           "a network in .uai format, BAYES or MARKOV", "binary, categorical", false,
+           "a network in .uai format, BAYES or MARKOV, or in BIF", "binary, categorical", false,
            load_bayesnet}};
 }
 

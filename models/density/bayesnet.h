@@ -1,7 +1,7 @@
 // Bayesian or Markov network of discrete variables: U(x) = −Σ_f log t_f(x) with a table t_f for
 // each factor, for states x [B, D]. In a Bayesian network the tables are conditional probabilities,
 // one for each variable given its parents. Networks are read from files in the .uai format of the
-// UAI competition. A probability of zero counts as 1e-30, and an entry of zero in a Markov network
+// UAI competition and in the Interchange Format (bif_file.h). A probability of zero counts as 1e-30, and an entry of zero in a Markov network
 // as 1e-30 of the table's largest one.
 //
 // All sites of a state have K values, the most that a variable of the network has and at least two.
@@ -35,12 +35,27 @@ struct BayesNetFactor {
   double zero = 1e-30;      // replaces entries that are 0
 };
 
+inline constexpr int64_t kMostNetworkVariables = 1 << 16;
+inline constexpr int64_t kMostNetworkValues = 256;
+inline constexpr int64_t kMostNetworkEntries = 1 << 24;  // of all tables together
+// Limits how far a row of probabilities may be from the sum 1, since files give few digits.
+inline constexpr double kRowRounding = 1e-3;
+
+// Holds a network as a file gives it.
+struct NetworkText {
+  std::string kind;  // BAYES, MARKOV or BIF
+  std::vector<int64_t> values;
+  std::vector<BayesNetFactor> factors;
+  std::vector<std::string> names;  // names of the variables and their values; empty in .uai files
+};
+
 // Describes what a file holds.
 struct NetworkReading {
-  std::string kind;  // BAYES or MARKOV
+  std::string kind;  // BAYES, MARKOV or BIF
   int64_t variables, least_values, most_values, factors, entries;
   int64_t zeros = 0, observed = 0;            // entries that are 0, and variables with evidence
   std::string evidence_from = "no evidence";  // the place where the evidence was found
+  std::vector<std::string> names = {};        // as in NetworkText
 };
 
 // Computes a site's conditional and differences from the factors that contain the site, and from no
@@ -86,7 +101,8 @@ class BayesNetModel : public EnergyModel, public HasConditionals, public HasEner
 
 // Reads a network. Throws Error naming the file, the line and the problem: a word that is not a
 // number, a table of the wrong size, rows of a Bayesian network that do not sum to 1, a variable
-// that is the child of no factor, a cycle, or evidence that names no value of a variable.
+// that is the child of no factor, a cycle, or evidence that names no value of a variable. Evidence
+// about a network in BIF is read from a file of the same name with .evid added, in .uai's format.
 std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file);
 
 // Returns true if the first word of the file is that of a network.

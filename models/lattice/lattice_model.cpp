@@ -145,16 +145,17 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
     graph.colour_offset = own.colour_offset_back;
   }
   if (beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
-  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, scratch_, counts);
+  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, own.kept, x, energy,
+                       scratch_, counts);
 }
 
 LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges) {
   const int64_t count = edges.size(0);
   const torch::Tensor pairs = edges.to(torch::kCPU, torch::kInt64).contiguous();
   const int64_t* pair = pairs.data_ptr<int64_t>();
-  LatticeGraph graph{torch::zeros({sites + 1}, torch::kInt64),
-                     torch::empty({2 * count}, torch::kInt32),
-                     torch::empty({2 * count}, torch::kInt64)};
+  LatticeGraph graph{
+      torch::zeros({sites + 1}, torch::kInt64), torch::empty({2 * count}, torch::kInt32),
+      torch::empty({2 * count}, torch::kInt64), torch::empty({2 * count}, torch::kBool)};
   int64_t* start = graph.offset.data_ptr<int64_t>();
   for (int64_t e = 0; e < 2 * count; ++e) ++start[pair[e] + 1];
   for (int64_t i = 0; i < sites; ++i) start[i + 1] += start[i];
@@ -164,6 +165,7 @@ LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges) {
       const int64_t at = next[pair[2 * e + end]]++;
       graph.neighbour.data_ptr<int32_t>()[at] = static_cast<int32_t>(pair[2 * e + 1 - end]);
       graph.edge.data_ptr<int64_t>()[at] = e;
+      graph.first.data_ptr<bool>()[at] = end == 0;
     }
   }
   colour_sites(graph);
@@ -172,10 +174,15 @@ LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges) {
 
 ops::LatticeTensors lattice_on(const LatticeGraph& graph, const torch::Tensor& unary,
                                const torch::Tensor& coupling, double constant) {
+  torch::Tensor of_entries = coupling.to(torch::kCPU, torch::kFloat64).index_select(0, graph.edge);
+  if (coupling.dim() == 3) {  // indexed by the values of the neighbour and of the site
+    of_entries = torch::where(graph.first.view({-1, 1, 1}), of_entries.transpose(1, 2), of_entries)
+                     .contiguous();
+  }
   return {unary.to(torch::kCPU, torch::kFloat64).contiguous(),
           graph.offset,
           graph.neighbour,
-          coupling.to(torch::kCPU, torch::kFloat64).index_select(0, graph.edge),
+          of_entries,
           constant,
           graph.colour_offset,
           graph.coloured};

@@ -1,6 +1,6 @@
 // Base class of pairwise models that the lattice kernels evaluate (kernels/lattice/lattice.h):
 //
-//   U(x) = constant + Σ_i u_{i,x_i} − Σ_{e=(i,j)} c_e δ(x_i, x_j)
+//   U(x) = constant + Σ_i u_{i,x_i} − Σ_{e=(i,j)} c_e(x_i, x_j)
 //
 // for states x uint8 [B, D]. Energies, gradients, differences and one-site conditionals are exact
 // and computed in float64, and nothing is allocated once the buffers exist.
@@ -61,6 +61,7 @@ class LatticeModel : public EnergyModel,
     ops::LatticeTensors lattice;
     bool sought = false;                    // the tables of neighbourhoods have been looked for
     ops::ThresholdTensors thresholds = {};  // for the latest β of the chains
+    ops::KeptFieldTensors kept = {};        // by sweeps
     // Hold the colours in reverse order, made on first use.
     torch::Tensor colour_offset_back = {}, coloured_back = {};
   };
@@ -75,13 +76,14 @@ class LatticeModel : public EnergyModel,
 // colour that none of its neighbours has.
 struct LatticeGraph {
   // Hold the adjacency: offset int64 [D + 1]; neighbour int32 [2E]; edge int64 [2E], the edge that
-  // each entry belongs to.
-  torch::Tensor offset, neighbour, edge;
+  // each entry belongs to; first bool [2E], true if the entry's site is the edge's first one.
+  torch::Tensor offset, neighbour, edge, first;
   torch::Tensor colour_offset = {}, coloured = {};  // as in LatticeTensors
 };
 LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges);
 
-// Make a lattice from unary energies float64 [D, K] and couplings float64 [E].
+// Make a lattice from unary energies float64 [D, K] and couplings float64 [E], or tables of
+// couplings [E, K, K], indexed by the values of the edge's first and second site.
 ops::LatticeTensors lattice_on(const LatticeGraph& graph, const torch::Tensor& unary,
                                const torch::Tensor& coupling, double constant);
 ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,

@@ -50,7 +50,8 @@ _MEANINGS = {
                        "and h change their signs",
               "coupling": "the couplings J of the edges, by default those that edges gives",
               "field": "the fields h, or a dict of them; 0 by default where edges is not a tensor"},
-    "potts": {"coupling": "the couplings J of the edges, by default those that edges gives",
+    "potts": {"coupling": "the couplings J of the edges, by default those that edges gives, or a "
+                          "table for each, by the values of its first and second site",
               "field": "the fields theta"},
     "rbm": {"W": "the weights of H hidden units", "b_v": "the biases of the visible units",
             "b_h": "the biases of the hidden units"},

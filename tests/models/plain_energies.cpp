@@ -68,7 +68,11 @@ double potts_energy(const NamedTensors& file, const Values& x) {
   for (size_t i = 0; i < x.size(); ++i) u -= at(field, {static_cast<int64_t>(i), x[i]});
   for (int64_t e = 0; e < edges.size(0); ++e) {
     const auto i = edges[e][0].item<int64_t>(), j = edges[e][1].item<int64_t>();
-    if (x[i] == x[j]) u -= at(coupling, {e});
+    if (coupling.dim() == 3) {
+      u -= at(coupling, {e, x[i], x[j]});
+    } else if (x[i] == x[j]) {
+      u -= at(coupling, {e});
+    }
   }
   return u;
 }

@@ -321,6 +321,16 @@ std::vector<ModelSample> model_samples() {
   samples.push_back(residual_sample("residual_categorical", mlp_file(12),
                                     {{"theta", randn({4, 3})}}, {"mlp categorical", 3, 3},
                                     categorical_energy));
+  for (const int64_t values : {3, 2}) {
+    samples.push_back({values == 2 ? "potts_tables_two_values" : "potts_tables",
+                       "potts",
+                       {{"edges", edges},
+                        {"coupling", randn({6, values, values})},
+                        {"field", randn({6, values})}},
+                       {},
+                       true,
+                       potts_energy});
+  }
   return samples;
 }
 

@@ -205,6 +205,9 @@ CATEGORICAL = {
     "potts": lambda: ig.models.potts(edges=torch.tensor([[0, 1], [1, 2], [2, 3]]),
                                      coupling=torch.tensor([0.8, -0.5, 0.6]),
                                      field=torch.linspace(-1, 1, 12).reshape(4, 3)),
+    "tables": lambda: ig.models.potts(edges=torch.tensor([[0, 1], [2, 1], [2, 3]]),
+                                      coupling=torch.sin(torch.arange(27.)).reshape(3, 3, 3),
+                                      field=torch.linspace(-1, 1, 12).reshape(4, 3)),
     "callable": lambda: ig.energy(Cubic(4, 3), sites=4, categories=3),
     "ordered": lambda: ig.models.lattice_gaussian(
         precision=torch.eye(4) * 0.5 + 0.1, mean=torch.tensor([0.3, 1.1, 1.7, 0.9]), categories=3),

@@ -38,11 +38,12 @@ struct BlockOutcome {
 const int32_t kEntry[] = {0, 1, 2, 256 + 1, 256 + 2};
 const int32_t kInverse[] = {0, 2, 1, 4, 3};
 
-BlockOutcome block(const Size& size, bool uniform_centre, Twin twin) {
+BlockOutcome block(const Size& size, bool uniform_centre, Twin twin, bool tables = false) {
   Inputs inputs(14);
   const bool cpu = twin == Twin::kCpu;
   const int64_t b = size.chains, n = b * size.sites;
-  const Ring ring(size.sites, 3, inputs);
+  Ring ring(size.sites, 3, inputs);
+  if (tables) ring.add_tables(3, inputs);
   const Lattice lattice = ring.lattice(size.sites, 3);
   const auto ids = inputs.ids(b);
   BlockOutcome o{
@@ -69,6 +70,7 @@ TEST(BlockTwins, DrawAlike) {
     for (const bool uniform_centre : {false, true}) {
       expect_twins([&](Twin twin) { return block(size, uniform_centre, twin); });
     }
+    expect_twins([&](Twin twin) { return block(size, false, twin, /*tables=*/true); });
   }
 }
 
@@ -82,10 +84,11 @@ struct SweepOutcome {
 // Makes `launches` calls of `steps` steps each, with or without one β per chain. broken: the energy
 // of a value is not finite.
 SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps, Twin twin,
-                   bool tempered = false, bool broken = false) {
+                   bool tempered = false, bool broken = false, bool tables = false) {
   Inputs inputs(15);
   Ring ring(size.sites, categories, inputs);
   if (broken) ring.unary[1] = NAN;
+  if (tables) ring.add_tables(categories, inputs);
   // Even sites, odd sites, and the last one of an odd ring.
   std::vector<int32_t> site;
   std::vector<int64_t> offset = {0};
@@ -118,8 +121,11 @@ SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps
 TEST(ChromaticTwins, SweepAlike) {
   for (const Size& size : sizes()) {
     for (const int categories : {2, 5}) {
-      for (const bool tempered : {false, true}) {
-        expect_twins([&](Twin twin) { return sweep(size, categories, 1, 2, twin, tempered); });
+      for (const auto& [tempered, tables] :
+           {std::pair{false, false}, {true, false}, {true, true}}) {
+        expect_twins([&, tempered = tempered, tables = tables](Twin twin) {
+          return sweep(size, categories, 1, 2, twin, tempered, false, tables);
+        });
       }
     }
   }

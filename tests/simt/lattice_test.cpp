@@ -15,10 +15,11 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome run(const Size& size, int categories, bool one_hot, Twin twin) {
+Outcome run(const Size& size, int categories, bool one_hot, Twin twin, bool tables = false) {
   Inputs inputs(10);
   const bool cpu = twin == Twin::kCpu;
-  const Ring ring(size.sites, categories, inputs);
+  Ring ring(size.sites, categories, inputs);
+  if (tables) ring.add_tables(categories, inputs);
   const Lattice lattice = ring.lattice(size.sites, categories);
   const auto x = inputs.states(size.chains * size.sites, categories);
   std::vector<int64_t> site = inputs.ids(size.chains);
@@ -42,7 +43,9 @@ TEST(LatticeTwins, EvaluateAlike) {
   for (const Size& size : sizes()) {
     expect_twins([&](Twin twin) { return run(size, 2, false, twin); });
     for (const int categories : {2, 5}) {
-      expect_twins([&](Twin twin) { return run(size, categories, true, twin); });
+      for (const bool tables : {false, true}) {
+        expect_twins([&](Twin twin) { return run(size, categories, true, twin, tables); });
+      }
     }
   }
 }

@@ -23,6 +23,7 @@ struct Case {
   bool hub = false;        // all sites joined to the first one, instead of a ring
   bool tempered = false;   // a β a chain
   bool tabulated = false;  // neighbourhoods, on a GPU
+  bool tables = false;     // of couplings
 };
 
 // A hub: site 0, whose neighbours are all other sites.
@@ -58,6 +59,7 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
   const bool cpu = twin == Twin::kCpu;
   Ring graph = c.hub ? Hub(d, c.categories, inputs) : Ring(d, c.categories, inputs);
   for (double& u : graph.unary) u *= c.scale;
+  if (c.tables) graph.add_tables(c.categories, inputs);
   const Lattice lattice = graph.lattice(d, c.categories);
   const PathShape shape{b, d, c.categories, c.one_hot, c.rule, c.balancing, most};
   auto ids = inputs.ids(b);
@@ -174,6 +176,18 @@ TEST(LocalPathTwins, TemperedChains) {
                     1,
                     /*hub=*/false,
                     /*tempered=*/true});
+    }
+  }
+}
+
+TEST(LocalPathTwins, TablesOfCouplings) {
+  for (const int categories : {2, 5}) {
+    for (const auto& [what, rule] : rules()) {
+      for (const bool hub : {false, true}) {
+        Case c{{3, 40}, categories, true, what, rule, Balancing::kSqrt, 1, hub};
+        c.tables = true;
+        expect_alike(c);
+      }
     }
   }
 }

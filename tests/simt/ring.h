@@ -32,12 +32,37 @@ struct Ring {
     offset.resize(sites + 1, static_cast<int64_t>(neighbour.size()));
   }
 
-  Lattice lattice(int64_t sites, int categories) const {
-    return {sites,           categories, unary.data(), offset.data(), neighbour.data(),
-            coupling.data(), 0.25};
+  // Gives every edge a table in place of its coupling.
+  void add_tables(int categories, Inputs& inputs) {
+    const int64_t each = int64_t{categories} * categories;
+    table = inputs.reals<double>(static_cast<int64_t>(neighbour.size()) * each, 0.5);
+    for (size_t i = 0; i + 1 < offset.size(); ++i) {
+      for (int64_t n = offset[i]; n < offset[i + 1]; ++n) {
+        const int32_t j = neighbour[n];
+        if (j < static_cast<int32_t>(i)) continue;
+        int64_t back = offset[j];
+        while (neighbour[back] != static_cast<int32_t>(i)) ++back;
+        for (int k = 0; k < categories; ++k) {
+          for (int l = 0; l < categories; ++l) {
+            table[back * each + k * categories + l] = table[n * each + l * categories + k];
+          }
+        }
+      }
+    }
   }
 
-  std::vector<double> unary, coupling;
+  Lattice lattice(int64_t sites, int categories) const {
+    return {sites,
+            categories,
+            unary.data(),
+            offset.data(),
+            neighbour.data(),
+            coupling.data(),
+            0.25,
+            table.empty() ? nullptr : table.data()};
+  }
+
+  std::vector<double> unary, coupling, table;
   std::vector<int64_t> offset;
   std::vector<int32_t> neighbour;
 };

@@ -1,4 +1,4 @@
-// Implements sweep_lanes(). A tile holds the four sites that one Philox call per chain serves: the
+// Implements sweeps in lanes. A tile holds the four sites that one Philox call per chain serves: the
 // ranks n, n + 8, n + 16 and n + 24 of 32, as far as they have the current colour.
 #include "kernels/gibbs/fast/chromatic_lanes_cpu.h"
 
@@ -61,6 +61,38 @@ template <int kBytes>
   return sum;
 }
 
+// Gives flip_energy() of the sites: summed at each visit, or kept (chromatic_lanes_cpu.h).
+template <int kBytes>
+struct SummedFields {
+  const Lattice& lattice;
+  double* lanes;
+
+  [[gnu::always_inline]] ChainLanes<kBytes> at(int64_t site) const {
+    return flip_energies<kBytes>(lattice, lanes, site);
+  }
+  [[gnu::always_inline]] void moved(int64_t, const ChainLanes<kBytes>&,
+                                    const ChainLanes<kBytes>&) const {}
+};
+template <int kBytes>
+struct KeptFieldLanes {
+  using Numbers = ChainLanes<kBytes>;
+  const Lattice& lattice;
+  double* field;
+
+  [[gnu::always_inline]] Numbers at(int64_t site) const { return lanes_at<kBytes>(field, site); }
+  // A value that changes by δ changes the fields of the neighbours by −2δ c_ij.
+  [[gnu::always_inline]] void moved(int64_t site, const Numbers& from, const Numbers& to) const {
+    const Numbers change = to - from;
+    int flipped = 0;
+    for (int l = 0; l < kChainLanes; ++l) flipped |= change[l] != 0;
+    if (!flipped) return;
+    const Numbers twice = change + change;
+    for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
+      lanes_at<kBytes>(field, lattice.neighbour[n]) -= Numbers::all(lattice.coupling[n]) * twice;
+    }
+  }
+};
+
 // Draws the values of a tile with all bits of their random numbers. `d` is multiplied by β.
 void resolve(const Tile& tile, const PhiloxStream* draws, const double* d, double* up) {
   for (int i = 0; i < kTile; ++i) {
@@ -69,12 +101,11 @@ void resolve(const Tile& tile, const PhiloxStream* draws, const double* d, doubl
   }
 }
 
-template <int kBytes>
-[[gnu::always_inline]] inline SweepCounts sweep_lanes_of(const Lattice& lattice,
-                                                         const Colouring& colouring, int64_t chains,
-                                                         const PhiloxStream* draws,
-                                                         const double* beta, double* lanes,
-                                                         uint8_t* x) {
+template <int kBytes, class Fields>
+[[gnu::always_inline]] inline SweepCounts sweep_with(const Fields& fields, const Lattice& lattice,
+                                                     const Colouring& colouring, int64_t chains,
+                                                     const PhiloxStream* draws, const double* beta,
+                                                     double* lanes, uint8_t* x) {
   using Numbers = ChainLanes<kBytes>;
   fill_lanes(x, chains, lattice.sites, lanes);
   const Numbers none = {}, one = Numbers::all(1);
@@ -90,7 +121,7 @@ template <int kBytes>
       const Tile tile(colouring, n, first, end);
       if (!tile.any) continue;
       for (int k = 0; k < kTileSites; ++k) {
-        const Numbers of_site = flip_energies<kBytes>(lattice, lanes, tile.site[k]);
+        const Numbers of_site = tile.inside[k] ? fields.at(tile.site[k]) : none;
         lanes_at<kBytes>(d, k) = of_site;
         lanes_at<kBytes>(tempered, k) = lanes_at<kBytes>(own_beta, 0) * of_site;
       }
@@ -105,6 +136,7 @@ template <int kBytes>
         difference += Numbers::where_equal(to, own, none, change);
         hops += Numbers::where_equal(to, own, none, one);
         non_finite += Numbers::where_equal(finite, none, none, one);
+        fields.moved(tile.site[k], own, to);
         own = to;
       }
     }
@@ -123,11 +155,47 @@ template <int kBytes>
   return counts;
 }
 
+template <int kBytes>
+[[gnu::always_inline]] inline SweepCounts sweep_lanes_of(const Lattice& lattice,
+                                                         const Colouring& colouring, int64_t chains,
+                                                         const PhiloxStream* draws,
+                                                         const double* beta, double* lanes,
+                                                         uint8_t* x) {
+  return sweep_with<kBytes>(SummedFields<kBytes>{lattice, lanes}, lattice, colouring, chains, draws,
+                            beta, lanes, x);
+}
+
+template <int kBytes>
+[[gnu::always_inline]] inline SweepCounts sweep_kept_lanes_of(
+    const Lattice& lattice, const Colouring& colouring, int64_t chains, const PhiloxStream* draws,
+    const double* beta, double* lanes, double* field, uint8_t* x) {
+  return sweep_with<kBytes>(KeptFieldLanes<kBytes>{lattice, field}, lattice, colouring, chains,
+                            draws, beta, lanes, x);
+}
+
+template <int kBytes>
+[[gnu::always_inline]] inline void fill_fields_of(const Lattice& lattice, int64_t chains,
+                                                  const uint8_t* x, double* lanes, double* field) {
+  fill_lanes(x, chains, lattice.sites, lanes);
+  for (int64_t i = 0; i < lattice.sites; ++i) {
+    lanes_at<kBytes>(field, i) = flip_energies<kBytes>(lattice, lanes, i);
+  }
+}
+
 }  // namespace
 
 ISINGLASS_BY_WIDTH(SweepCounts, sweep_lanes,
                    (const Lattice& lattice, const Colouring& colouring, int64_t chains,
                     const PhiloxStream* draws, const double* beta, double* lanes, uint8_t* x),
                    (lattice, colouring, chains, draws, beta, lanes, x))
+ISINGLASS_BY_WIDTH(SweepCounts, sweep_kept_lanes,
+                   (const Lattice& lattice, const Colouring& colouring, int64_t chains,
+                    const PhiloxStream* draws, const double* beta, double* lanes, double* field,
+                    uint8_t* x),
+                   (lattice, colouring, chains, draws, beta, lanes, field, x))
+ISINGLASS_BY_WIDTH(void, fill_fields,
+                   (const Lattice& lattice, int64_t chains, const uint8_t* x, double* lanes,
+                    double* field),
+                   (lattice, chains, x, lanes, field))
 
 }  // namespace isinglass::cpu

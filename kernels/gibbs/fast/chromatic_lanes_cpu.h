@@ -19,4 +19,13 @@ struct SweepCounts {
 SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int64_t chains,
                         const PhiloxStream* draws, const double* beta, double* lanes, uint8_t* x);
 
+// Does the same with flip_energy() of all sites kept in field [D, 8] (kept_fields_cpu.h): a visit
+// reads the field of its site, and a flip updates those of the neighbours. fill_fields() computes
+// them for the states x.
+SweepCounts sweep_kept_lanes(const Lattice& lattice, const Colouring& colouring, int64_t chains,
+                             const PhiloxStream* draws, const double* beta, double* lanes,
+                             double* field, uint8_t* x);
+void fill_fields(const Lattice& lattice, int64_t chains, const uint8_t* x, double* lanes,
+                 double* field);
+
 }  // namespace isinglass::cpu

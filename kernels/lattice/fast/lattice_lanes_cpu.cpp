@@ -6,7 +6,6 @@
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kMostCategories = 256;
 constexpr int kTileSites = 8;
 
 // Returns local_energy(lattice, x, site, value) in all lanes, given the values' unary energies.
@@ -65,7 +64,7 @@ template <int kBytes>
                                                      float* table) {
   using Numbers = ChainLanes<kBytes>;
   fill_lanes(x, chains, lattice.sites, lanes);
-  double e[kMostCategories * kChainLanes], at_own[kChainLanes];
+  double e[kMostSiteValues * kChainLanes], at_own[kChainLanes];
   float tile[kTileSites * kChainLanes];
   Numbers sum = Numbers::all(lattice.constant);
   for (int64_t i = 0; i < lattice.sites; ++i) {

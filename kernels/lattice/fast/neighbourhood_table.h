@@ -21,7 +21,7 @@ struct NeighbourhoodTable {
   const int32_t* neighbour;   // [D, 4]. D stands for a missing neighbour, a site that is always 0.
   const double* flip_energy;  // [D, 16]: flip_energy()
   const double* half_flip;    // [D, 16]: (u_{i,1} − u_{i,0} + flip_energy())/4
-  const float* gradient;      // [D, 16]: site_gradient()
+  const float* gradient;      // [D, 16]: local_table()
   // [D, 16]. BernoulliConditional::one() holds if the first word of a random number exceeds this
   // word, and fails if it is below; if they are equal, the number's other bits decide.
   const uint32_t* threshold_word;

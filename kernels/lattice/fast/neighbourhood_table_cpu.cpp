@@ -31,7 +31,7 @@ bool has_vectors() {
 
 bool has_neighbourhood_table(const Lattice& lattice) {
   if (!has_vectors() || lattice.categories != 2 || !std::isfinite(lattice.constant)) return false;
-  if (lattice.sites > kMostTableSites) return false;
+  if (lattice.sites > kMostTableSites || lattice.table) return false;
   for (int64_t i = 0; i < lattice.sites; ++i) {
     if (lattice.offset[i + 1] - lattice.offset[i] > kTableNeighbours) return false;
     double all = std::fabs(lattice.unary[2 * i]) + std::fabs(lattice.unary[2 * i + 1]);
@@ -60,7 +60,7 @@ double tabulate_neighbourhoods(const Lattice& lattice, const NeighbourhoodBuffer
       const int64_t at = i * kNeighbourhoods + neighbourhood;
       out.flip_energy[at] = flip_energy(lattice, x.data(), i);
       out.half_flip[at] = 0.25 * (field + out.flip_energy[at]);
-      site_gradient(lattice, x.data(), i, false, out.gradient + at - i);
+      local_table(lattice, x.data(), i, false, LocalTable::kGradient, out.gradient + at - i);
       out.threshold_word[at] = find_threshold_word(out.flip_energy[at]);
     }
   }

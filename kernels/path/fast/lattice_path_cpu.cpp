@@ -105,7 +105,11 @@ class LatticeChain {
   }
 
   void recompute(int64_t site) {
-    local_table(step_.lattice, y_, site, step_.shape.one_hot, step_.what, table_);
+    if (step_.shape.one_hot) {
+      local_table<WrittenLocalEnergies>(step_.lattice, y_, site, true, step_.what, table_);
+    } else {
+      local_table(step_.lattice, y_, site, false, step_.what, table_);
+    }
   }
 
   // Copies y to x along the path. Returns the number of sites changed.

@@ -38,6 +38,13 @@ std::shared_ptr<EnergyModel> potts() {
   return std::make_shared<PottsModel>(ring(), couplings(), field.view({kSites, 3}));
 }
 
+// Has a table of couplings for each edge.
+std::shared_ptr<EnergyModel> potts_with_tables() {
+  const Tensor field = torch::linspace(-0.8, 0.7, 3 * kSites, torch::kFloat64);
+  const Tensor tables = torch::sin(1.7 * torch::arange(9 * kSites, torch::kFloat64));
+  return std::make_shared<PottsModel>(ring(), tables.view({kSites, 3, 3}), field.view({kSites, 3}));
+}
+
 Factorised start_of(const EnergyModel& model) {
   if (model.space().one_hot()) return Factorised::uniform(model.space(), torch::kCPU);
   return Factorised::bernoulli(torch::tensor({0.2, 0.5, 0.7, 0.4}));
@@ -167,7 +174,7 @@ TEST(Tempered, EveryChainMovesAtItsOwnBeta) {
 
 // Conditionals and, on lattices, sweeps are kept. In the parts form, U follows the chains.
 TEST(Tempered, ConditionalsAndSweepsKeepTheParts) {
-  for (const auto& model : {ising(), potts()}) {
+  for (const auto& model : {ising(), potts(), potts_with_tables()}) {
     const Factorised start = start_of(*model);
     for (const Scan scan : {Scan::kRandom, Scan::kChromatic}) {
       TemperedModel tempered(*model, &start, torch::kCPU);
@@ -206,7 +213,7 @@ TEST(Tempered, SweepsLeaveTheLawInvariant) {
 
 // log Z of a lattice by annealed sweeps.
 TEST(Tempered, SweepsAnnealALattice) {
-  for (const auto& model : {ising(), potts()}) {
+  for (const auto& model : {ising(), potts(), potts_with_tables()}) {
     const StateSpace space = model->space();
     const Factorised start = start_of(*model);
     const reference::StateTable table(kSites, static_cast<int>(space.categories));

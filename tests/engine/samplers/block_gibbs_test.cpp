@@ -24,6 +24,7 @@ struct BlockCase {
   double strength;
   int block, radius;  // radius 0: block-gibbs
   bool lattice;
+  bool tables = false;
 };
 
 const char* name_of(const BlockCase& c) {
@@ -42,7 +43,7 @@ class BlockExactness : public testing::TestWithParam<BlockCase> {};
 TEST_P(BlockExactness, RealStepMatchesEnumeration) {
   const BlockCase& c = GetParam();
   const TinyTarget tiny{c.sites, c.categories, c.strength};
-  const TinyLattice lattice{c.sites, c.categories, c.strength};
+  const TinyLattice lattice{c.sites, c.categories, c.strength, c.tables};
   const Target target = c.lattice ? lattice.enumerate() : tiny.enumerate();
   const std::vector<double> pi = target.probabilities();
   const int radius = c.radius > 0 ? c.radius : c.block;
@@ -73,13 +74,16 @@ std::vector<BlockCase> block_cases() {
     cases.push_back({4, 2, 1.0, 3, 2, lattice});
     cases.push_back({5, 2, 1.0, 4, 0, lattice});
   }
+  cases.push_back({3, 3, 1.0, 2, 0, true, true});
+  cases.push_back({4, 2, 1.0, 3, 2, true, true});
   return cases;
 }
 
 std::string block_case_name(const testing::TestParamInfo<BlockCase>& info) {
   const BlockCase& c = info.param;
-  return fmt::format("{}_D{}_K{}_strength{}_m{}_r{}", c.lattice ? "lattice" : "calls", c.sites,
-                     c.categories, static_cast<int>(10 * c.strength), c.block, c.radius);
+  const char* kind = c.tables ? "tables" : c.lattice ? "lattice" : "calls";
+  return fmt::format("{}_D{}_K{}_strength{}_m{}_r{}", kind, c.sites, c.categories,
+                     static_cast<int>(10 * c.strength), c.block, c.radius);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BlockExactness, testing::ValuesIn(block_cases()), block_case_name);
@@ -111,10 +115,11 @@ std::vector<int> sweep_order(LatticeModel& model) {
 TEST(ChromaticExactness, RealSweepMatchesEnumeration) {
   for (const int sites : {3, 4, 5}) {  // an odd cycle takes three colours
     for (const int categories : {2, 3}) {
-      for (const double strength : {0.5, 3.0}) {
+      for (const auto& [strength, tables] : {std::pair{0.5, false}, {3.0, false}, {1.0, true}}) {
         if (sites == 5 && categories == 3) continue;
-        SCOPED_TRACE(fmt::format("D {} K {} strength {}", sites, categories, strength));
-        const TinyLattice lattice{sites, categories, strength};
+        SCOPED_TRACE(
+            fmt::format("D {} K {} strength {} tables {}", sites, categories, strength, tables));
+        const TinyLattice lattice{sites, categories, strength, tables};
         const auto model = lattice.model();
         const Target target = lattice.enumerate();
         const Matrix exact = reference::sweep_transitions(target, sweep_order(*model));

@@ -151,13 +151,14 @@ TEST_P(ConditionalLaw, EverySamplerDrawsFromIt) {
   }
 }
 
-// One of each kind of model: a lattice of binary and of categorical sites, RBMs of both, ordered
-// sites, a network of conditional probabilities and a function without closed form.
+// One of each kind of model: a lattice of binary and of categorical sites, one with a table of
+// couplings for each edge, RBMs of both, ordered sites, a network of conditional probabilities and a
+// function without closed form.
 std::vector<ModelSample> kinds() {
   std::vector<ModelSample> some;
   for (ModelSample& sample : model_samples()) {
-    for (const char* label :
-         {"ising", "potts", "rbm", "rbm_categorical", "lattice_gaussian", "bayesnet", "logistic"}) {
+    for (const char* label : {"ising", "potts", "potts_tables", "rbm", "rbm_categorical",
+                              "lattice_gaussian", "bayesnet", "logistic"}) {
       if (sample.label == label) some.push_back(std::move(sample));
     }
   }

@@ -48,6 +48,13 @@ std::shared_ptr<LatticeModel> potts(const torch::Tensor& edges, int64_t sites, i
                                       torch::randn({sites, values}, torch::kFloat64));
 }
 
+std::shared_ptr<LatticeModel> potts_with_tables(const torch::Tensor& edges, int64_t sites,
+                                                int64_t values) {
+  const torch::Tensor tables = 0.6 * torch::randn({edges.size(0), values, values}, torch::kFloat64);
+  return std::make_shared<PottsModel>(edges, tables,
+                                      torch::randn({sites, values}, torch::kFloat64));
+}
+
 std::vector<Target> targets() {
   torch::manual_seed(11);
   return {{"ising 3x3", ising(grid_edges(3, false), 9, 1)},
@@ -56,7 +63,9 @@ std::vector<Target> targets() {
           {"strong fields", ising(random_edges(40, 60), 40, 60)},  // exp(log weight) overflows
           {"no edges", ising(torch::empty({0, 2}, torch::kInt64), 33, 1)},
           {"potts 9x9", potts(grid_edges(9, false), 81, 3)},
-          {"potts random graph", potts(random_edges(70, 150), 70, 5)}};
+          {"potts random graph", potts(random_edges(70, 150), 70, 5)},
+          {"potts with tables", potts_with_tables(random_edges(70, 150), 70, 5)},
+          {"two values with tables", potts_with_tables(random_edges(40, 60), 40, 2)}};
 }
 
 struct Chains {

@@ -59,7 +59,8 @@ std::vector<float> gradients(const Graph& graph, const std::vector<uint8_t>& x) 
   std::vector<float> gradient(x.size());
   for (std::size_t first = 0; first < x.size(); first += graph.sites) {
     for (int64_t i = 0; i < graph.sites; ++i) {
-      site_gradient(graph.lattice(), x.data() + first, i, false, gradient.data() + first);
+      local_table(graph.lattice(), x.data() + first, i, false, LocalTable::kGradient,
+                  gradient.data() + first);
     }
   }
   return gradient;

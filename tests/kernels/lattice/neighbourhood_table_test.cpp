@@ -25,7 +25,7 @@ TEST(NeighbourhoodTable, AnswersAreThoseOfTheLattice) {
       for (int64_t i = 0; i < graph.sites; ++i) {
         const int64_t at = found.at(x.data(), i);
         EXPECT_EQ(found.flip_energy[at], flip_energy(lattice, x.data(), i));
-        site_gradient(lattice, x.data(), i, false, gradient.data());
+        local_table(lattice, x.data(), i, false, LocalTable::kGradient, gradient.data());
         EXPECT_EQ(found.gradient[at], gradient[i]);
         energy += site_energy(lattice, x.data(), i);
         by_table += x[i] ? found.half_flip[at] : -found.half_flip[at];

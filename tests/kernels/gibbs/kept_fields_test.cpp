@@ -1,0 +1,170 @@
+// Sweeps with kept fields make the draws of sweeps that sum them at each visit, bit for bit, whether
+// chains are cold or hot and whatever else changes their states.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "kernels/gibbs/fast/kept_fields_cpu.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kChains = 11;  // two groups, the second not full
+
+// A graph of two halves without edges within them (two colours), or a complete one (a colour for
+// each site).
+struct DenseGraph {
+  int64_t sites;
+  std::vector<double> unary, coupling;
+  std::vector<int64_t> offset = {0}, colour_offset = {0};
+  std::vector<int32_t> neighbour, coloured;
+
+  template <class Weight>
+  DenseGraph(int64_t count, bool complete, Weight weight) : sites(count) {
+    std::vector<double> of_pair(count * count);
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t j = 0; j < i; ++j) of_pair[i * count + j] = of_pair[j * count + i] = weight();
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      unary.push_back(weight());
+      unary.push_back(weight());
+      for (int64_t j = 0; j < count; ++j) {
+        if (i == j || (!complete && i % 2 == j % 2)) continue;
+        neighbour.push_back(static_cast<int32_t>(j));
+        coupling.push_back(of_pair[i * count + j]);
+      }
+      offset.push_back(static_cast<int64_t>(neighbour.size()));
+    }
+    for (int64_t colour = 0; colour < (complete ? count : 2); ++colour) {
+      for (int64_t i = colour; i < count; i += complete ? count : 2) {
+        coloured.push_back(static_cast<int32_t>(i));
+      }
+      colour_offset.push_back(static_cast<int64_t>(coloured.size()));
+    }
+  }
+
+  Lattice lattice() const {
+    return {sites, 2, unary.data(), offset.data(), neighbour.data(), coupling.data(), 0};
+  }
+  Colouring colouring() const {
+    return {static_cast<int64_t>(colour_offset.size()) - 1, colour_offset.data(), coloured.data()};
+  }
+  DenseGraph on_grid() const {
+    DenseGraph rounded = *this;
+    cpu::round_to_grid(lattice(), rounded.unary.data(), rounded.coupling.data());
+    return rounded;
+  }
+};
+
+struct Chains {
+  std::vector<uint8_t> x;
+  std::vector<double> energy = std::vector<double>(kChains), acceptance = energy,
+                      acceptance_sum = energy;
+  std::vector<int64_t> hops = std::vector<int64_t>(kChains), hops_sum = hops, non_finite = hops;
+  std::vector<double> field;
+  std::vector<uint8_t> state;
+  std::vector<int32_t> calm = std::vector<int32_t>(2);
+
+  explicit Chains(int64_t sites)
+      : x(kChains * sites), field(2 * sites * 8), state(kChains * sites) {
+    std::mt19937 random(5);
+    for (uint8_t& value : x) value = random() & 1;
+  }
+  StepCounts counts() {
+    return {acceptance.data(), hops.data(), acceptance_sum.data(), hops_sum.data(),
+            non_finite.data()};
+  }
+};
+
+enum class How { kPlain, kKept, kSummed };
+
+// Makes sweeps at the β of each phase. The states are disturbed at the start of the last phase.
+Chains run(const DenseGraph& graph, How how, int32_t* most_calm = nullptr) {
+  Chains chains(graph.sites);
+  std::vector<int64_t> ids(kChains);
+  for (int64_t c = 0; c < kChains; ++c) ids[c] = 3 * c + 1;
+  int64_t rng[] = {17, 0};
+  const std::vector<double> phases = {0.02, 3, 0.02, 0.5, 3};
+  for (size_t phase = 0; phase < phases.size(); ++phase) {
+    const std::vector<double> beta(kChains, phases[phase]);
+    if (phase + 1 == phases.size()) chains.x[2] ^= 1;
+    for (int step = 0; step < 20; ++step, ++rng[1]) {
+      if (how == How::kSummed) std::fill(chains.calm.begin(), chains.calm.end(), 0);
+      if (how == How::kPlain) {
+        cpu::chromatic_sweep(graph.lattice(), graph.colouring(), kChains, 1, rng, ids.data(),
+                             beta.data(), chains.x.data(), chains.energy.data(), chains.counts(),
+                             nullptr, nullptr);
+      } else {
+        cpu::kept_sweep(graph.lattice(), graph.colouring(), kChains, 1, rng, ids.data(),
+                        beta.data(), {chains.field.data(), chains.state.data(), chains.calm.data()},
+                        chains.x.data(), chains.energy.data(), chains.counts());
+      }
+      if (most_calm) {
+        *most_calm =
+            std::max(*most_calm, *std::min_element(chains.calm.begin(), chains.calm.end()));
+      }
+    }
+  }
+  return chains;
+}
+
+void expect_same(const Chains& a, const Chains& b) {
+  EXPECT_EQ(a.x, b.x);
+  EXPECT_EQ(a.energy, b.energy);
+  EXPECT_EQ(a.hops, b.hops);
+  EXPECT_EQ(a.hops_sum, b.hops_sum);
+  EXPECT_EQ(a.non_finite, b.non_finite);
+}
+
+TEST(KeptFields, WholeWeightsGiveTheSameBits) {
+  std::mt19937 random(3);
+  const auto weight = [&] { return static_cast<double>(random() % 9) - 4; };
+  for (const bool complete : {false, true}) {
+    SCOPED_TRACE(complete);
+    const DenseGraph graph(80, complete, weight), rounded = graph.on_grid();
+    ASSERT_TRUE(cpu::keeps_fields(graph.lattice()));
+    EXPECT_EQ(rounded.coupling, graph.coupling);
+    int32_t calm = 0;
+    const Chains kept = run(rounded, How::kKept, &calm);
+    EXPECT_EQ(calm, cpu::kCalmSweeps);  // fields have been kept
+    EXPECT_GT(*std::min_element(kept.hops_sum.begin(), kept.hops_sum.end()), 0);
+    expect_same(kept, run(graph, How::kPlain));
+    expect_same(kept, run(rounded, How::kSummed));
+  }
+}
+
+TEST(KeptFields, OtherWeightsDoNotDrift) {
+  std::mt19937 random(4);
+  std::normal_distribution<double> normal;
+  for (const bool complete : {false, true}) {
+    SCOPED_TRACE(complete);
+    const DenseGraph graph(80, complete, [&] { return 3 * normal(random); });
+    const DenseGraph rounded = graph.on_grid();
+    EXPECT_NE(rounded.coupling, graph.coupling);
+    for (size_t n = 0; n < graph.coupling.size(); ++n) {
+      EXPECT_NEAR(rounded.coupling[n], graph.coupling[n], 1e-12);
+    }
+    for (int64_t i = 0; i < graph.sites; ++i) {
+      EXPECT_NEAR(rounded.unary[2 * i + 1], graph.unary[2 * i + 1] - graph.unary[2 * i], 1e-12);
+    }
+    int32_t calm = 0;
+    const Chains kept = run(rounded, How::kKept, &calm), plain = run(graph, How::kPlain);
+    EXPECT_EQ(calm, cpu::kCalmSweeps);
+    expect_same(kept, run(rounded, How::kSummed));
+    EXPECT_EQ(kept.x, plain.x);
+    for (int64_t c = 0; c < kChains; ++c) EXPECT_NEAR(kept.energy[c], plain.energy[c], 1e-8);
+  }
+}
+
+TEST(KeptFields, AreForManyNeighboursAndFiniteNumbers) {
+  DenseGraph graph(80, false, [] { return 1.0; });
+  EXPECT_TRUE(cpu::keeps_fields(graph.lattice()));
+  graph.unary[7] = NAN;
+  EXPECT_FALSE(cpu::keeps_fields(graph.lattice()));
+  EXPECT_FALSE(cpu::keeps_fields(DenseGraph(30, false, [] { return 1.0; }).lattice()));
+  EXPECT_FALSE(cpu::keeps_fields(DenseGraph(80, false, [] { return 0.0; }).lattice()));
+}
+
+}  // namespace
+}  // namespace isinglass
