@@ -1,7 +1,8 @@
-// The graphs of rudy (Rinaldi 1995), "a rudimental graph generator", which made the G-set. Written
-// anew from its documentation and from that of the Stanford GraphBase, whose random numbers and
-// random graphs rudy takes (Knuth, "The Stanford GraphBase", 1993, chapters GB_FLIP and GB_RAND).
-// The same seeds give the same graphs, edge by edge.
+// The graphs of rudy (Rinaldi 1995), "a rudimental graph generator", which made the G-set. This
+// code was written anew, after rudy's own description of its graphs, the order of draws in its
+// public source, and the Stanford GraphBase, whose random numbers and random graphs rudy takes
+// (Knuth, "The Stanford GraphBase", 1993, chapters GB_FLIP and GB_RAND). The same seeds give the
+// same graphs, edge by edge.
 //
 // An edge list has an order, by which random weights are given to the edges: by the lesser end,
 // and among edges of the same lesser end the last that was added comes first.
