@@ -20,8 +20,8 @@ from ._tables import (
 )
 
 _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "temperature",
-             "class_", "image", "instance", "bounds", "gradient_model", "sampler", "dataset", "init", "fixed",
-             "allowed", "reference", "netcdf")
+             "class_", "image", "instance", "bounds", "gradient_model", "sampler", "dataset",
+             "init", "fixed", "allowed", "reference", "netcdf")
 
 
 class Run(Shown):

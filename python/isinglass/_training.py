@@ -223,8 +223,8 @@ Args:
         the name or file of a data set. pcd and cd take NaN in real training images as missing
         values, which they sample given the known ones; a tensor with some is not split. dsm,
         classify, and chains of continuous states take real [N, D] as points.
-    sampler: a sampler's name (default: pafs; mala for continuous states), or one made by sampler(), whose seed is used if seed=
-        is not given.
+    sampler: a sampler's name (default: pafs; mala for continuous states), or one made by sampler(),
+        whose seed is used if seed= is not given.
     out: the run's directory, with checkpoints; a run that is there is continued. Without it nothing
         is kept.
     labels: for classify: the classes of the images [N], whole numbers from 0, which are split like

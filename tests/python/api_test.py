@@ -201,7 +201,7 @@ def test_errors_speak_python(ising):
         lambda: ig.sample(ising, "pafs", radius=0, steps=3): r"radius= is 0",
         lambda: ig.sample(ising, "pafs", radius="five", steps=3): r"radius= is 'five'; a number",
         lambda: ig.sample(ising, "pafs", stepss=3):
-            r"sample has no option stepss=; did you mean steps=\? help\(isinglass.sample\) lists all",
+            r"sample has no option stepss=; did you mean steps=\? help\(isinglass.sample\) lists",
         lambda: ig.sample(ising, "gwg", scan="random", steps=3): r"scan= is not an option of gwg",
         lambda: ig.sample(ising, "gwg", steps=3, burn_in=1.5): r"burn_in= is 1.5; a whole number",
         lambda: ig.sample(ising, "gwg", steps=3, thin=5):

@@ -46,7 +46,7 @@ def test_samples_within_bounds(sampler, options):
     assert target.states == "continuous" and target.bounds == (0.0, 1.0)
     run = ig.sample(target, sampler, chains=200, burn_in=100, steps=400, thin=4, seed=1, **options)
     x = run.samples.double()
-    assert 0 <= x.min() and x.max() <= 1
+    assert x.min() >= 0 and x.max() <= 1
     first, second, _ = moments(-3, 1)
     # Means of 200 chains, which are independent of each other (fhl: of 50 groups).
     for values, expected in ((x, first), (x * x, second)):
@@ -63,7 +63,7 @@ def test_the_normaliser_within_bounds():
     exact = 3 * moments(-3, 1, -0.5, 1)[2]
     assert abs(evaluation.log_z - exact) < 5 * max(evaluation.log_z_error, 1e-3)
     run = ig.sample(target, "hmc", rungs=4, chains=20, steps=200, seed=3, step_size=0.3)
-    assert -0.5 <= run.samples.min() and run.samples.max() <= 1
+    assert run.samples.min() >= -0.5 and run.samples.max() <= 1
 
 
 def test_bounds_of_targets():
