@@ -9,8 +9,8 @@
 // The usual rule takes T_0 from the largest and T_1 from the least difference that a flip can have
 // (Kirkpatrick, Gelatt & Vecchi 1983; dwave-neal: e^{−Δmax/T_0} = 1/2, e^{−Δmin/T_1} = 1/100). The
 // largest difference is that of a state which no chain visits, so that T_0 is too high by a factor
-// of ten or more on G-set graphs. Here a pilot cools a few chains and takes the differences at their
-// states:
+// of ten or more on G-set graphs. Here a pilot cools a few chains and takes the differences at
+// their states:
 //
 //   T_0 is where w = 1/10,  T_1 is where u = min(1/1000, 1/(2D))
 //

@@ -305,6 +305,7 @@ def sample(
     inpaint: str | None = None,
     inpaint_images: int | None = None,
     anneal: str | tuple[float, float] | None = None,
+    time: float | None = None,
     rungs: int | str | None = None,
     exploration: int | None = None,
     lowest_beta: float | None = None,

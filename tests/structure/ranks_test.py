@@ -48,17 +48,16 @@ ALLOWED = {
         "over sites",
     ("annealing/factorised.cpp", "start.log_z_ = torch::log(total).sum().item<double>();"):
         "over sites",
-    **{("annealing/temperature_range.cpp", line):
-       "of the pilot's chains, or of those that one rank looks at; rank 0's numbers count"
-       for line in (
-           "const double hops = state.statistics.hops_sum.to(torch::kFloat64).mean().item<double>() /",
-           "return {difference, rounding * finite.max().item<double>()};",
-           "if (!weighted) return accepted.mean().item<double>();",
-           "const torch::Tensor weight = uphill / uphill.max();  // because a sum may overflow",
-           "return ((weight * accepted).sum() / weight.sum()).item<double>();",
-           "const double largest = finite.numel() > 0 ? finite.abs().max().item<double>() : 0;",
-           "double temperature = largest * (finite / largest).square().mean().sqrt().item<double>();",
-       )},
+    **{("annealing/temperature_range.cpp", line): "of chains that rank 0 looks at" for line in (
+        "const double hops = "
+        "state.statistics.hops_sum.to(torch::kFloat64).mean().item<double>() /",
+        "return {difference, rounding * finite.max().item<double>()};",
+        "if (!weighted) return accepted.mean().item<double>();",
+        "const torch::Tensor weight = uphill / uphill.max();  // because a sum may overflow",
+        "return ((weight * accepted).sum() / weight.sum()).item<double>();",
+        "const double largest = finite.numel() > 0 ? finite.abs().max().item<double>() : 0;",
+        "double temperature = "
+        "largest * (finite / largest).square().mean().sqrt().item<double>();")},
     ("context.cpp", "return (all.is_floating_point() ? all : all.to(torch::kFloat64)).mean(0);"):
         "Ranks::mean itself",
     ("annealing/ais.cpp",
