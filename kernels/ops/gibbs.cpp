@@ -258,7 +258,8 @@ void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
 
 namespace {
 
-// Makes the memory for sweeps of x [B, D] with kept fields. Returns false if the lattice keeps none.
+// Makes the memory for sweeps of x [B, D] with kept fields. Returns false if the lattice keeps
+// none.
 bool make_kept(const Lattice& lattice, const Tensor& x, KeptFieldTensors& kept) {
   if (!kept.sought) {
     kept.sought = true;

@@ -65,8 +65,8 @@ struct ThresholdTensors {
 void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
                          ThresholdTensors& thresholds);
 
-// Holds what sweeps of a lattice of many neighbours keep (kernels/gibbs/fast/kept_fields_cpu.h). The
-// tensors of a lattice that keeps nothing are undefined.
+// Holds what sweeps of a lattice of many neighbours keep (kernels/gibbs/fast/kept_fields_cpu.h).
+// The tensors of a lattice that keeps nothing are undefined.
 struct KeptFieldTensors {
   bool sought = false;  // The lattice has been looked at.
   Tensor unary;         // float64 [D, 2], on the grid

@@ -1,8 +1,8 @@
 // Bayesian or Markov network of discrete variables: U(x) = −Σ_f log t_f(x) with a table t_f for
 // each factor, for states x [B, D]. In a Bayesian network the tables are conditional probabilities,
 // one for each variable given its parents. Networks are read from files in the .uai format of the
-// UAI competition and in the Interchange Format (bif_file.h). A probability of zero counts as 1e-30, and an entry of zero in a Markov network
-// as 1e-30 of the table's largest one.
+// UAI competition and in the Interchange Format (bif_file.h). A probability of zero counts as
+// 1e-30, and an entry of zero in a Markov network as 1e-30 of the table's largest one.
 //
 // All sites of a state have K values, the most that a variable of the network has and at least two.
 // A value that a variable does not have, and one that contradicts the evidence, has a probability

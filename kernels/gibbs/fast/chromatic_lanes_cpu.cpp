@@ -1,5 +1,5 @@
-// Implements sweeps in lanes. A tile holds the four sites that one Philox call per chain serves: the
-// ranks n, n + 8, n + 16 and n + 24 of 32, as far as they have the current colour.
+// Implements sweeps in lanes. A tile holds the four sites that one Philox call per chain serves:
+// the ranks n, n + 8, n + 16 and n + 24 of 32, as far as they have the current colour.
 #include "kernels/gibbs/fast/chromatic_lanes_cpu.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Performs the sweeps of chromatic.h over binary sites of many neighbours, with flip_energy() of all
-// sites kept from visit to visit and from sweep to sweep (CPU). A visit then costs nothing for the
-// neighbours; a flip costs the degree. At low temperature almost no site flips.
+// Performs the sweeps of chromatic.h over binary sites of many neighbours, with flip_energy() of
+// all sites kept from visit to visit and from sweep to sweep (CPU). A visit then costs nothing for
+// the neighbours; a flip costs the degree. At low temperature almost no site flips.
 //
 // Couplings and fields are rounded to multiples of q = 2^(e − 51), where 2^e exceeds
 // |u_{i,1} − u_{i,0}| + Σ_j |c_ij| of every site. All their sums are then exact in float64 in any

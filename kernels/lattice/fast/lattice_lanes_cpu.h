@@ -7,7 +7,8 @@
 
 namespace isinglass::cpu {
 
-// Computes lattice_evaluate() of 1 ≤ chains ≤ 8 on a lattice without tables. `lanes` is scratch memory [8·D].
+// Computes lattice_evaluate() of 1 ≤ chains ≤ 8 on a lattice without tables. `lanes` is scratch
+// memory [8·D].
 void evaluate_lanes(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
                     LocalTable what, double* lanes, double* energy, float* table);
 

@@ -152,8 +152,8 @@ TEST_P(ConditionalLaw, EverySamplerDrawsFromIt) {
 }
 
 // One of each kind of model: a lattice of binary and of categorical sites, one with a table of
-// couplings for each edge, RBMs of both, ordered sites, a network of conditional probabilities and a
-// function without closed form.
+// couplings for each edge, RBMs of both, ordered sites, a network of conditional probabilities and
+// a function without closed form.
 std::vector<ModelSample> kinds() {
   std::vector<ModelSample> some;
   for (ModelSample& sample : model_samples()) {

@@ -1,5 +1,5 @@
-// Sweeps with kept fields make the draws of sweeps that sum them at each visit, bit for bit, whether
-// chains are cold or hot and whatever else changes their states.
+// Sweeps with kept fields make the draws of sweeps that sum them at each visit, bit for bit,
+// whether chains are cold or hot and whatever else changes their states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
