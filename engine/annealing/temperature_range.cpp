@@ -30,17 +30,18 @@ struct Changes {
   torch::Tensor site, value;  // int64 [B, changes]
 };
 
-Changes draw_changes(const torch::Tensor& x, int64_t categories, int64_t changes, uint64_t seed,
-                     int64_t draw) {
+Changes draw_changes(const torch::Tensor& x, const torch::Tensor& chain_ids, int64_t categories,
+                     int64_t changes, uint64_t seed, int64_t draw) {
   const int64_t rows = x.size(0), sites = x.size(1);
   const torch::Tensor from = x.to(torch::kCPU).contiguous();
   const uint8_t* own = from.data_ptr<uint8_t>();
+  const torch::Tensor ids = chain_ids.to(torch::kCPU).contiguous();
   Changes all{torch::empty({rows, changes}, torch::kInt64),
               torch::empty({rows, changes}, torch::kInt64)};
   int64_t* site = all.site.data_ptr<int64_t>();
   int64_t* value = all.value.data_ptr<int64_t>();
   for (int64_t b = 0; b < rows; ++b) {
-    const PhiloxStream draws{seed ^ kOwnNumbers, static_cast<uint32_t>(b),
+    const PhiloxStream draws{seed ^ kOwnNumbers, static_cast<uint32_t>(ids.data_ptr<int64_t>()[b]),
                              static_cast<uint32_t>(draw)};
     for (int64_t c = 0; c < changes; ++c) {
       const auto position = static_cast<uint32_t>(c);
@@ -103,12 +104,13 @@ double crossing(const torch::Tensor& differences, double low, double high, doubl
 
 }  // namespace
 
-torch::Tensor change_energies(EnergyModel& model, const torch::Tensor& x, int64_t changes,
-                              uint64_t seed, int64_t draw) {
+torch::Tensor change_energies(EnergyModel& model, const torch::Tensor& x,
+                              const torch::Tensor& chain_ids, int64_t changes, uint64_t seed,
+                              int64_t draw) {
   const torch::NoGradGuard no_grad;
   const FullPrecision full;
-  const auto [difference, rounding] =
-      differences_of(model, x, draw_changes(x, model.space().categories, changes, seed, draw));
+  const auto [difference, rounding] = differences_of(
+      model, x, draw_changes(x, chain_ids, model.space().categories, changes, seed, draw));
   return difference.masked_fill(difference.abs() <= rounding, 0);
 }
 
@@ -124,7 +126,8 @@ double uphill_acceptance(const torch::Tensor& differences, double temperature, b
 
 Temperatures temperature_range(EnergyModel& target, const PilotChains& chains,
                                torch::Device device) {
-  torch::Tensor changes = change_energies(target, chains.states, kPilotChanges, chains.seed, 0);
+  torch::Tensor changes =
+      change_energies(target, chains.states, chains.ids, kPilotChanges, chains.seed, 0);
   const torch::Tensor finite = changes.masked_select(changes.isfinite());
   const double largest = finite.numel() > 0 ? finite.abs().max().item<double>() : 0;
   require_options(largest > 0,
@@ -150,7 +153,8 @@ Temperatures temperature_range(EnergyModel& target, const PilotChains& chains,
     const double needed = static_cast<double>(state.sites()) / std::max(hops, 1e-3);
     steps = static_cast<int64_t>(
         std::clamp(needed, static_cast<double>(kLeastSteps), static_cast<double>(kMostSteps)));
-    const torch::Tensor now = change_energies(target, state.x, kPilotChanges, chains.seed, level);
+    const torch::Tensor now =
+        change_energies(target, state.x, chains.ids, kPilotChanges, chains.seed, level);
     // At a state from which no change leads uphill, the differences seen before count.
     if (now.gt(0).logical_and(now.isfinite()).any().item<bool>()) changes = now;
     const double above = temperature / kPilotFactor;
@@ -174,9 +178,16 @@ Temperatures temperature_range(EnergyModel& target, const PilotChains& chains,
   return range;
 }
 
+// Chains are numbered in the order of the ranks, so that the gathered rows do not depend on the
+// number of ranks.
 double RangeWatch::measured(const ChainState& state, double temperature, int64_t draw) const {
-  const torch::Tensor x = state.x.narrow(0, 0, std::min(state.x.size(0), chains_));
-  return uphill_acceptance(change_energies(target_, x, kWatchedChanges, seed_, draw), temperature);
+  const int64_t own = state.chain_ids.lt(chains_).sum().item<int64_t>();
+  torch::Tensor differences = torch::empty({0, kWatchedChanges}, torch::kFloat64);
+  if (own > 0) {
+    differences = change_energies(target_, state.x.narrow(0, 0, own),
+                                  state.chain_ids.narrow(0, 0, own), kWatchedChanges, seed_, draw);
+  }
+  return uphill_acceptance(ranks_.gather(differences), temperature);
 }
 
 void RangeWatch::on_step(int64_t step, bool burn_in, const ChainState& state) {

@@ -33,6 +33,7 @@
 #include <memory>
 
 #include "engine/annealing/cooling.h"
+#include "engine/context.h"
 #include "engine/run/observer.h"
 
 namespace isinglass {
@@ -44,11 +45,12 @@ inline double last_accepted(int64_t sites) {
 }
 
 // Returns Δ of random changes of each state, [B, changes] float64 on the CPU: one site, drawn
-// uniformly, is set to another value, drawn uniformly. The draws depend on the seed, the row and
-// `draw`. Differences within the rounding of the energies are 0. x is uint8 [B, D] on the model's
-// device, and the states are binary or categorical.
-torch::Tensor change_energies(EnergyModel& model, const torch::Tensor& x, int64_t changes,
-                              uint64_t seed, int64_t draw);
+// uniformly, is set to another value, drawn uniformly. The draws depend on the seed, the chain's
+// number and `draw`. Differences within the rounding of the energies are 0. x is uint8 [B, D] on the
+// model's device, and the states are binary or categorical. chain_ids: int64 [B].
+torch::Tensor change_energies(EnergyModel& model, const torch::Tensor& x,
+                              const torch::Tensor& chain_ids, int64_t changes, uint64_t seed,
+                              int64_t draw);
 
 // Returns u(T) of differences of energy; NaN if none is above 0. `weighted` gives w(T).
 double uphill_acceptance(const torch::Tensor& differences, double temperature,
@@ -68,14 +70,19 @@ Temperatures temperature_range(EnergyModel& target, const PilotChains& chains,
                                torch::Device device);
 
 // Measures u(T_0) at the end of the first level of a cooling run and u(T_1) at the end of burn-in,
-// at the states of the first chains of this rank. It tells whether the temperatures suit the
-// target.
+// at the states of the first chains. It tells whether the temperatures suit the target. All ranks
+// call on_step() together.
 class RangeWatch : public Observer {
  public:
-  // burn_in: its number of steps. chains: at most so many are looked at.
+  // burn_in: its number of steps. chains: those with smaller numbers are looked at.
   RangeWatch(EnergyModel& target, Temperatures range, int64_t burn_in, int64_t chains,
-             uint64_t seed)
-      : target_(target), range_(range), burn_in_(burn_in), chains_(chains), seed_(seed) {}
+             uint64_t seed, const Ranks& ranks = Ranks::single_process())
+      : target_(target),
+        range_(range),
+        burn_in_(burn_in),
+        chains_(chains),
+        seed_(seed),
+        ranks_(ranks) {}
 
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
 
@@ -91,6 +98,7 @@ class RangeWatch : public Observer {
   Temperatures range_;
   int64_t burn_in_, chains_;
   uint64_t seed_;
+  const Ranks& ranks_;
   double at_first_ = std::numeric_limits<double>::quiet_NaN();
   double at_last_ = std::numeric_limits<double>::quiet_NaN();
 };

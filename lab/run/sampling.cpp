@@ -269,9 +269,10 @@ void Sampling::prepare_annealing(const torch::Tensor& given, double begin) {
   }
   const Temperatures range = *spec_.anneal->range;
   cooling_ = std::make_unique<Cooling>(*model_, range, plan_.burn_in, context_.device);
+  // Restricted models know their chains by rows, so that all are looked at.
   range_ = std::make_unique<RangeWatch>(*model_, range, plan_.burn_in,
-                                        restriction_ ? own_.count : kPilotChains,
-                                        static_cast<uint64_t>(spec_.seed));
+                                        restriction_ ? *spec_.chains : kPilotChains,
+                                        static_cast<uint64_t>(spec_.seed), ranks());
 }
 
 // The pilot's chains start at random states, the same on all ranks. Restricted chains, whose

@@ -51,6 +51,8 @@ radius = [2, 3]
 """
 DURATIONS = {"seconds", "steps_per_second", "threads"}
 RATES = {"per_second", "per_second_all"}
+SEARCH_TIMES = {"seconds", "seconds_per_chain", "mean_seconds", "time_to_solution",
+                "time_to_solution_interval"}
 
 
 def content(folder, name):
@@ -63,6 +65,8 @@ def content(folder, name):
                 value.pop(key, None)
             for key in RATES:
                 value.get("ess", {}).pop(key, None)
+            for key in SEARCH_TIMES:
+                value.get("annealing", {}).pop(key, None)
             files[file.name] = value
         elif file.is_file():
             files[file.name] = file.read_bytes()

@@ -59,11 +59,11 @@ PilotChains pilot(EnergyModel& model, const std::string& sampler, int64_t chains
 TEST(ChangeEnergies, AreTheDifferencesToAllNeighbours) {
   const auto lattice = ising();
   PlainModel plain(lattice);
-  const Tensor x = random_states(lattice->space(), torch::arange(3), 1, torch::kCPU);
+  const Tensor ids = torch::arange(3), x = random_states(lattice->space(), ids, 1, torch::kCPU);
   constexpr int64_t kDraws = 400;
-  const Tensor own = change_energies(*lattice, x, kDraws, 7, 2);
-  EXPECT_TRUE(torch::allclose(own, change_energies(plain, x, kDraws, 7, 2), 0, 1e-12));
-  EXPECT_FALSE(torch::equal(own, change_energies(*lattice, x, kDraws, 7, 3)));
+  const Tensor own = change_energies(*lattice, x, ids, kDraws, 7, 2);
+  EXPECT_TRUE(torch::allclose(own, change_energies(plain, x, ids, kDraws, 7, 2), 0, 1e-12));
+  EXPECT_FALSE(torch::equal(own, change_energies(*lattice, x, ids, kDraws, 7, 3)));
   const Tensor here = lattice->energy(x);
   for (int64_t b = 0; b < x.size(0); ++b) {
     std::vector<int> counts(6, 0);
@@ -89,7 +89,7 @@ TEST(ChangeEnergies, TakeEveryOtherValueOfACategoricalSite) {
   const Tensor field = torch::tensor({{0.0, 1.0, 3.0, 7.0}}, torch::kFloat64);
   PottsModel model(torch::empty({0, 2}, torch::kInt64), torch::empty({0}, torch::kFloat64), field);
   const Tensor x = torch::ones({1, 1}, torch::kUInt8);
-  const Tensor drawn = change_energies(model, x, 300, 3, 0);  // U = −field
+  const Tensor drawn = change_energies(model, x, torch::arange(1), 300, 3, 0);  // U = −field
   std::map<double, int> counts;
   for (int64_t c = 0; c < 300; ++c) ++counts[drawn[0][c].item<double>()];
   ASSERT_EQ(counts.size(), 3U);
