@@ -195,6 +195,7 @@ py::dict State::state_dict() const {
 }
 
 void State::load_state_dict(const py::dict& saved) {
+  Use use(*this);
   const auto name = py::cast<std::string>(entry(saved, kSampler));
   require(name == spec_.name, "the state dict is that of the sampler {}, but the state has {}",
           name, spec_.name);
@@ -217,6 +218,8 @@ void State::load_state_dict(const py::dict& saved) {
   for (const auto& [key, tensor] : py::dict(entry(saved, kLearned))) {
     learned.emplace_back(py::cast<std::string>(key), py::cast<torch::Tensor>(tensor));
   }
+  require(learned.empty() || sampler_->warmup(),
+          "the state dict holds learned tensors, but {} learns none", name);
   if (!learned.empty()) sampler_->warmup()->restore(chains_, learned);
   for (const auto& [key, place] : places) {
     if (place->defined()) place->copy_(tensor_in(saved, key));
@@ -228,7 +231,7 @@ void State::load_state_dict(const py::dict& saved) {
   tensors_ = target_->stamps();
   if (parameters == parameters_sha256(target_->model())) return;
   const TorchStateGuard guard;
-  Use(*this).renew();
+  use.renew();
 }
 
 py::tuple State::pickled() const {
