@@ -30,15 +30,17 @@ double BestSolution::rounding_at(double value) const {
   return rounding_ * std::max(std::abs(value), scale_);
 }
 
-// Returns the best value of this rank, computed in float64 from the state alone, if the model
-// computes energies in float64; otherwise the energy with which the chain moved.
+// Returns the best value of this rank, computed in float64 from the state alone, as chains compute
+// it, if the model computes energies in float64; otherwise the energy with which the chain moved.
 double BestSolution::own_value() const {
   if (!found() || !chain_ids_.defined() || rounding_ != kCarriedRounding) return best_.value;
   const torch::NoGradGuard no_grad;
   // A module in training mode may refuse a batch of one.
   const torch::Tensor twice = best_.state.to(chain_ids_.device()).repeat({2, 1});
-  const torch::Tensor value = problem_ ? problem_->objective(twice) : -model_.energy(twice);
-  return value[0].item<double>();
+  if (problem_) return problem_->objective(twice)[0].item<double>();
+  Evaluation at;
+  model_.evaluate_energy(twice, at);
+  return -at.untempered()[0].item<double>();
 }
 
 void BestSolution::on_step(int64_t, bool, const ChainState& state) {

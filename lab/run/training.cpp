@@ -15,6 +15,7 @@
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
 #include "models/exact_samples.h"
+#include "models/live_state.h"
 #include "models/parameter_file.h"
 #include "train/likelihood.h"
 #include "train/objectives/classify.h"
@@ -88,6 +89,24 @@ Score score_by_weights(const Dataset& data, const ValidationOptions& options,
     }
     return weighted_validation_likelihood(model, **draws, data, options, context.device,
                                           *context.ranks);
+  };
+}
+
+// Returns the same score, after which the model's tensors are as before: a module that is trained
+// may change its buffers whenever it is called, for example the vectors of a spectral norm, and how
+// often a run is evaluated must not change what it learns.
+Score leaving_no_trace(Score score) {
+  return [score = std::move(score)](EnergyModel& model) {
+    NamedTensors before = state_of(model);
+    for (auto& [name, tensor] : before) tensor = tensor.detach().clone();
+    auto found = score(model);
+    const torch::NoGradGuard no_grad;
+    const NamedTensors after = state_of(model);
+    for (size_t i = 0; i < before.size(); ++i) {
+      torch::Tensor now = after[i].second;
+      if (!now.equal(before[i].second)) now.copy_(before[i].second);
+    }
+    return found;
   };
 }
 
@@ -383,6 +402,7 @@ void Training::by_chains(TrainObserver* observer) {
                                        context_.stop, *context_.ranks);
   };
   if (by_weights) watched.validation_score = score_by_weights(data_, validation, context_);
+  watched.validation_score = leaving_no_trace(std::move(watched.validation_score));
   trainer_ = std::make_unique<Trainer>(
       model_,
       std::make_unique<PcdObjective>(*model_, *sampler_, data_, pcd_options(), train.iterations,

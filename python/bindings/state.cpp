@@ -201,8 +201,7 @@ void State::load_state_dict(const py::dict& saved) {
           name, spec_.name);
   require(sampler_values(entry(saved, kOptions), name) == spec_.options,
           "the state dict is that of {} with other options", name);
-  const auto places = tensors_of(chains_, params_);
-  for (const auto& [key, place] : places) {
+  for (const auto& [key, place] : tensors_of(chains_, params_)) {
     if (!place->defined()) continue;
     const torch::Tensor tensor = tensor_in(saved, key);
     require(tensor.sizes() == place->sizes() && tensor.scalar_type() == place->scalar_type(),
@@ -220,8 +219,12 @@ void State::load_state_dict(const py::dict& saved) {
   }
   require(learned.empty() || sampler_->warmup(),
           "the state dict holds learned tensors, but {} learns none", name);
+  // Samplers keep quantities of the states beside these tensors. init() computes them.
+  const TorchStateGuard guard;
+  const auto here = [&](const char* key) { return tensor_in(saved, key).to(target_->device()); };
+  chains_ = sampler_->init(target_->model(), here("x").clone(), here("chain_ids").clone());
   if (!learned.empty()) sampler_->warmup()->restore(chains_, learned);
-  for (const auto& [key, place] : places) {
+  for (const auto& [key, place] : tensors_of(chains_, params_)) {
     if (place->defined()) place->copy_(tensor_in(saved, key));
   }
   steps_ = steps;
@@ -229,9 +232,7 @@ void State::load_state_dict(const py::dict& saved) {
   evaluations_ = evaluations;
   states_ = {TensorStamp(chains_.x)};
   tensors_ = target_->stamps();
-  if (parameters == parameters_sha256(target_->model())) return;
-  const TorchStateGuard guard;
-  use.renew();
+  if (parameters != parameters_sha256(target_->model())) use.renew();
 }
 
 py::tuple State::pickled() const {

@@ -25,7 +25,7 @@ class Categorical : public DirectoryFixture {
 
   static std::string training(const std::string& more) {
     return "train --dataset images.pt --levels 3 --batch 10 --buffer 20 --steps-per-iter 2 "
-           "--radius 2 --warmup 0 --checkpoint-every 3 --seed 5 --quiet " +
+           "--radius 2 --warmup 0 --checkpoint-every 3 --evaluate-every 0 --seed 5 --quiet " +
            more;
   }
 

@@ -37,6 +37,7 @@ OptionValue other_value(const Option& option) {
   }
   if (option.unit == "HxW") return "3x5";
   if (option.unit == "T0,T1") return "2,0.25";
+  if (option.unit == "LOW,HIGH") return "-1,2";
   if (option.unit.starts_with("NAME=FILE")) return "ising=/files/ising.pt";
   return option.name + "-name";
 }
