@@ -181,7 +181,7 @@ Temperatures temperature_range(EnergyModel& target, const PilotChains& chains,
 // Chains are numbered in the order of the ranks, so that the gathered rows do not depend on the
 // number of ranks.
 double RangeWatch::measured(const ChainState& state, double temperature, int64_t draw) const {
-  const int64_t own = state.chain_ids.lt(chains_).sum().item<int64_t>();
+  const int64_t own = state.chain_ids.lt(chains_).nonzero().size(0);
   torch::Tensor differences = torch::empty({0, kWatchedChanges}, torch::kFloat64);
   if (own > 0) {
     differences = change_energies(target_, state.x.narrow(0, 0, own),
