@@ -204,9 +204,36 @@ def independent_section(results):
     return table(["graphs", "number", "largest set of each", "mean", "DISCS, PAS"], rows)
 
 
+def sections(results):
+    """Returns the sections of the parts that have runs."""
+    texts = {
+        "cut": lambda: f"""## Maximum cut: the G-set
+
+{cut_section(results)}
+
+BLS (Benlic & Hao 2013) ran up to hours per graph; iSCO (Sun et al. 2023) and MCPG (Chen et al.
+2023) ran on a GPU.""",
+        "qubo": lambda: f"""## QUBO: Biq Mac's instances of up to {MOST_QUBO_SITES} variables
+
+{optimum_section(results, "qubo")}""",
+        "clique": lambda: f"""## Maximum clique: DIMACS
+
+{optimum_section(results, "clique")}""",
+        "independent": lambda: f"""## Independent sets of random graphs
+
+Graphs G(n, p) with n uniform in 700 … 800, drawn anew. DISCS (Goshvadi et al. 2023) states means
+over 128 other graphs of the same kind, so that only the means can be compared.
+
+{independent_section(results)}"""}
+    measured = {run["part"] for run in results["runs"]}
+    return "\n\n".join(text() for part, text in texts.items() if part in measured)
+
+
 def page(results):
     seeds = sorted({run["seed"] for run in results["runs"]})
-    seconds = ", ".join(f"{part[1]} for `{part[0]}`" for part in PARTS.values())
+    measured = {run["part"] for run in results["runs"]}
+    seconds = ", ".join(f"{part[1]} for `{part[0]}`" for name, part in PARTS.items()
+                        if name in measured)
     return f"""# Combinatorial problems
 
 Published instances, solved by annealing at its defaults within seconds to a minute of one thread.
@@ -222,27 +249,7 @@ chains find the best value of the table's runs with a probability of 99 %, from 
 run's chains that found it ([guide](../guide/combinatorial-problems.md)); it is empty if a seed has
 not found it. Biq Mac's optima and those of cliques are proven or best known values.
 
-## Maximum cut: the G-set
-
-{cut_section(results)}
-
-BLS (Benlic & Hao 2013) ran up to hours per graph; iSCO (Sun et al. 2023) and MCPG (Chen et al.
-2023) ran on a GPU.
-
-## QUBO: Biq Mac's instances of up to {MOST_QUBO_SITES} variables
-
-{optimum_section(results, "qubo")}
-
-## Maximum clique: DIMACS
-
-{optimum_section(results, "clique")}
-
-## Independent sets of random graphs
-
-Graphs G(n, p) with n uniform in 700 … 800, drawn anew. DISCS (Goshvadi et al. 2023) states means
-over 128 other graphs of the same kind, so that only the means can be compared.
-
-{independent_section(results)}
+{sections(results)}
 """
 
 

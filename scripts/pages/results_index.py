@@ -52,6 +52,8 @@ beside persistent chains alone |
 by default and with other ways to wait |
 | [Python](python.md) | cost of a step from Python; \
 steps on a PyTorch module beside published programs |
+| [Combinatorial problems](combinatorial.md) | maximum cut and QUBO by annealing at its defaults, \
+beside published values |
 | [Discrete samplers compared](samplers.md) | all discrete samplers on a critical lattice and an \
 RBM, in equal time; [discussion](samplers-discussion.md) |
 | [Leaders and wrong gradients](leader.md) | `fhl` and `hmc` where the gradient has more modes \
