@@ -46,8 +46,8 @@ inline double last_accepted(int64_t sites) {
 
 // Returns Δ of random changes of each state, [B, changes] float64 on the CPU: one site, drawn
 // uniformly, is set to another value, drawn uniformly. The draws depend on the seed, the chain's
-// number and `draw`. Differences within the rounding of the energies are 0. x is uint8 [B, D] on the
-// model's device, and the states are binary or categorical. chain_ids: int64 [B].
+// number and `draw`. Differences within the rounding of the energies are 0. x is uint8 [B, D] on
+// the model's device, and the states are binary or categorical. chain_ids: int64 [B].
 torch::Tensor change_energies(EnergyModel& model, const torch::Tensor& x,
                               const torch::Tensor& chain_ids, int64_t changes, uint64_t seed,
                               int64_t draw);
