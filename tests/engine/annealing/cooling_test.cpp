@@ -9,6 +9,7 @@
 
 #include "engine/observers/best_solution.h"
 #include "engine/registry.h"
+#include "engine/run/run.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "models/lattice/ising.h"
