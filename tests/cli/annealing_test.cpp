@@ -129,12 +129,12 @@ TEST_F(Annealing, SmallFieldsAreAnnealedAndUselessTemperaturesAreAWarning) {
 TEST_F(Annealing, ATimeIsKeptAndItsStepsAreReproducible) {
   write_glass(1);
   const std::string target = "--model ising --weights glass.pt --chains 30 --seed 4 ";
-  const Json timed = summary(target + "--anneal auto --time 1");
+  const Json timed = summary(target + "--anneal auto --time 2");
   EXPECT_EQ(timed["sampler"], "gibbs");
   EXPECT_EQ(timed["sampler_options"]["scan"], "chromatic");
   // A loaded machine may be several times slower or faster while it measures.
   EXPECT_GT(timed["annealing"]["seconds"].get<double>(), 0.1);
-  EXPECT_LT(timed["annealing"]["seconds"].get<double>(), 6);
+  EXPECT_LT(timed["annealing"]["seconds"].get<double>(), 12);
   const NamedTensors draws = read_named_tensors(dir_ / "out" / "samples.pt");
   const std::string recorded = read_file(dir_ / "out" / "config.toml");
   EXPECT_EQ(recorded.find("time"), std::string::npos) << recorded;
