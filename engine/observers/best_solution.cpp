@@ -30,8 +30,8 @@ double BestSolution::rounding_at(double value) const {
   return rounding_ * std::max(std::abs(value), scale_);
 }
 
-// Returns the best value computed in float64 from the state alone, if the model computes energies in
-// float64; otherwise the value with which the chain moved.
+// Returns the best value computed in float64 from the state alone, if the model computes energies
+// in float64; otherwise the value with which the chain moved.
 double BestSolution::value_of_state() const {
   if (!chain_ids_.defined() || rounding_ != kCarriedRounding) return best_.value;
   const torch::NoGradGuard no_grad;
