@@ -30,17 +30,16 @@ double BestSolution::rounding_at(double value) const {
   return rounding_ * std::max(std::abs(value), scale_);
 }
 
-// Returns the best value of this rank, computed in float64 from the state alone, as chains compute
-// it, if the model computes energies in float64; otherwise the energy with which the chain moved.
-double BestSolution::own_value() const {
-  if (!found() || !chain_ids_.defined() || rounding_ != kCarriedRounding) return best_.value;
+// Returns the best value computed in float64 from the state alone, if the model computes energies
+// in float64; otherwise the value with which the chain moved.
+double BestSolution::value_of_state() const {
+  if (!chain_ids_.defined() || rounding_ != kCarriedRounding) return best_.value;
   const torch::NoGradGuard no_grad;
+  const FullPrecision full;
   // A module in training mode may refuse a batch of one.
   const torch::Tensor twice = best_.state.to(chain_ids_.device()).repeat({2, 1});
-  if (problem_) return problem_->objective(twice)[0].item<double>();
-  Evaluation at;
-  model_.evaluate_energy(twice, at);
-  return -at.untempered()[0].item<double>();
+  const torch::Tensor value = problem_ ? problem_->objective(twice) : -model_.energy(twice);
+  return value[0].item<double>();
 }
 
 void BestSolution::on_step(int64_t, bool, const ChainState& state) {
@@ -133,6 +132,7 @@ void BestSolution::look_at_step(const torch::Tensor& x, const double* energy, in
 void BestSolution::on_end() {
   look_at_kept();
   best_ = of_all();
+  if (found()) correction_ = value_of_state() - best_.value;
   if (ranks_.size() == 1) return;
   const torch::Tensor values = ranks_.gather(torch::tensor(value_, torch::kFloat64));
   const torch::Tensor steps = ranks_.gather(torch::tensor(step_, torch::kInt64));
@@ -141,7 +141,7 @@ void BestSolution::on_end() {
 }
 
 BestSolution::Reached BestSolution::reached(double value) const {
-  const double least = value - rounding_at(value);
+  const double least = value - correction_ - rounding_at(value);
   Reached reached;
   double sum = 0;
   for (size_t b = 0; b < value_.size(); ++b) {
@@ -153,17 +153,15 @@ BestSolution::Reached BestSolution::reached(double value) const {
   return reached;
 }
 
-// Returns the best state of all ranks, with the value that it has by itself; among equal values it
-// is the one seen first, as in a single process.
+// Returns the best state of all ranks; among equal values it is the one seen first, as in a single
+// process.
 BestSolution::Best BestSolution::of_all() const {
-  Best own = best_;
-  own.value = own_value();
-  if (ranks_.size() == 1) return own;
+  if (ranks_.size() == 1) return best_;
   const torch::Tensor state =
-      found() ? own.state : torch::zeros({1, model_.space().sites}, torch::kUInt8);
-  const torch::Tensor values = ranks_.gather(torch::tensor({own.value}, torch::kFloat64));
-  const torch::Tensor steps = ranks_.gather(torch::tensor({own.step}));
-  const torch::Tensor chains = ranks_.gather(torch::tensor({own.chain}));
+      found() ? best_.state : torch::zeros({1, model_.space().sites}, torch::kUInt8);
+  const torch::Tensor values = ranks_.gather(torch::tensor({best_.value}, torch::kFloat64));
+  const torch::Tensor steps = ranks_.gather(torch::tensor({best_.step}));
+  const torch::Tensor chains = ranks_.gather(torch::tensor({best_.chain}));
   const torch::Tensor states = ranks_.gather(state);
   const auto value = values.accessor<double, 1>();
   const auto step = steps.accessor<int64_t, 1>();
@@ -174,7 +172,7 @@ BestSolution::Best BestSolution::of_all() const {
     const bool earlier = value[r] >= value[best] - clear && step[r] < step[best];
     if (value[r] - clear > value[best] || earlier) best = r;
   }
-  if (!std::isfinite(value[best])) return own;
+  if (!std::isfinite(value[best])) return best_;
   return {value[best], states.narrow(0, best, 1).clone(), step[best], chains[best].item<int64_t>()};
 }
 
@@ -196,6 +194,7 @@ void BestSolution::restore(const PtDict& saved, const Shard& own) {
   const PtEntries entries(saved, "the best solution");
   steps_ = entries.integer("steps");
   best_ = {};
+  correction_ = 0;
   const torch::Tensor values = own.of(entries.tensor("reached_values")).contiguous();
   const torch::Tensor steps = own.of(entries.tensor("reached_steps")).contiguous();
   value_.assign(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());

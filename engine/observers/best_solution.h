@@ -8,7 +8,8 @@
 //
 // Energies of one state differ by rounding, according to how a chain reached it
 // (engine/diagnostics/ties.h). Values closer than rounding · max(|best|, median |U| of random
-// states) count as equal. The best state's value is computed from the state alone at the end.
+// states) count as equal. Values are compared as the chains have them, in resumed runs as well; the
+// best state's value that users see is computed from the state alone at the end.
 #pragma once
 
 #include <limits>
@@ -43,7 +44,8 @@ class BestSolution : public Observer {
   // Returns true if users see −value, an energy that the run minimises.
   bool minimises() const { return !problem_ || problem_->minimises(); }
   bool found() const { return best_.state.defined(); }
-  double value() const { return best_.value; }
+  // Returns the value that the chain had, and after on_end() the value of the state alone.
+  double value() const { return best_.value + correction_; }
   torch::Tensor state() const { return best_.state; }  // uint8 [1, D], on the CPU
   // The step, counted from 1, after which the state was first seen.
   int64_t step() const { return best_.step; }
@@ -71,13 +73,14 @@ class BestSolution : public Observer {
   void look(const torch::Tensor& x, const torch::Tensor& energy);
   void look_at_step(const torch::Tensor& x, const double* energy, int64_t step);
   void look_at_kept();
-  double own_value() const;
+  double value_of_state() const;
 
   EnergyModel& model_;
   GraphProblem* problem_;  // null: the value is −U
   bool constrained_;       // true if the value may differ from −U
   const Ranks& ranks_;
   double rounding_ = 0, scale_ = 0;
+  double correction_ = 0;  // what value() adds to the value that the chain had
   int64_t together_, waiting_ = 0;
   torch::Tensor kept_x_, kept_energy_;  // [together, B, D] and [together, B]
   torch::Tensor chain_ids_;

@@ -326,7 +326,8 @@ int64_t Sampling::chosen_burn_in(const torch::Tensor& given, double begin) {
   };
   const double spent = clock();
   require_options(spent < *spec_.time,
-                  "`time` is {} s, but reading the model and choosing temperatures took {:.3g} s",
+                  "`time` is {} s, but reading the model and choosing temperatures took {:.3g} s, "
+                  "which leaves none for steps",
                   *spec_.time, spent);
   return burn_in_within({.seconds = *spec_.time - spent, .after = plan_.steps}, make_steps, clock);
 }

@@ -223,7 +223,7 @@ TEST(SavedSampling, AChosenScheduleGoesOnToTheBit) {
     spec.sampler = {};
     spec.anneal = AnnealSpec{};
     spec.burn_in = 0;
-    spec.time = 0.2;
+    spec.time = 2;
     const SampleSpec chosen = Sampling(spec, {}, {.model = model_of(target)}).spec();
     ASSERT_TRUE(chosen.anneal && chosen.anneal->range);
     EXPECT_GT(chosen.anneal->range->first, chosen.anneal->range->last);
