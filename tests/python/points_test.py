@@ -61,7 +61,7 @@ def test_the_normaliser_within_bounds():
     evaluation = ig.evaluate(target, chains=200, steps=200, sampler="hmc", step_size=0.3,
                              seed=2)
     exact = 3 * moments(-3, 1, -0.5, 1)[2]
-    assert abs(evaluation.log_z - exact) < 5 * max(evaluation.log_z_error, 1e-3)
+    assert abs(evaluation.log_z - exact) < 5 * max(evaluation.log_z_se, 1e-3)
     run = ig.sample(target, "hmc", rungs=4, chains=20, steps=200, seed=3, step_size=0.3)
     assert run.samples.min() >= -0.5 and run.samples.max() <= 1
 
