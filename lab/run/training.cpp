@@ -15,6 +15,7 @@
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
 #include "models/exact_samples.h"
+#include "models/live_state.h"
 #include "models/parameter_file.h"
 #include "train/likelihood.h"
 #include "train/objectives/classify.h"
@@ -74,6 +75,23 @@ void set_default(std::optional<T>& said, const T& otherwise) {
 }
 
 using Score = std::function<std::optional<ValidationScore>(EnergyModel&)>;
+
+// Returns the score after which the model's buffers are as before. Modules such as spectral norms
+// write them at every call, and estimates should not change the training.
+Score without_traces(Score score) {
+  return [score = std::move(score)](EnergyModel& model) {
+    NamedTensors before = state_of(model);
+    for (auto& [name, tensor] : before) tensor = tensor.detach().clone();
+    std::optional<ValidationScore> value = score(model);
+    const torch::NoGradGuard no_grad;
+    for (auto& [name, tensor] : state_of(model)) {
+      const auto was = std::find_if(before.begin(), before.end(),
+                                    [&name](const auto& one) { return one.first == name; });
+      if (was != before.end() && !tensor.equal(was->second)) tensor.copy_(was->second);
+    }
+    return value;
+  };
+}
 
 // Returns the score of a residual model. The draws of its base, which stays as it is, are made when
 // the score is first asked for. Data and context must outlive it.
@@ -383,6 +401,7 @@ void Training::by_chains(TrainObserver* observer) {
                                        context_.stop, *context_.ranks);
   };
   if (by_weights) watched.validation_score = score_by_weights(data_, validation, context_);
+  watched.validation_score = without_traces(std::move(watched.validation_score));
   trainer_ = std::make_unique<Trainer>(
       model_,
       std::make_unique<PcdObjective>(*model_, *sampler_, data_, pcd_options(), train.iterations,
@@ -411,7 +430,7 @@ void Training::without_chains(TrainObserver* observer) {
     resolve_scores(allows_scores(spec_, data_, *model_));
     ValidationOptions validation = spec_.validation;
     validation.seed = seed;
-    watched.validation_score = score_by_weights(data_, validation, context_);
+    watched.validation_score = without_traces(score_by_weights(data_, validation, context_));
     const NceOptions nce{.batch = spec_.batch, .sweeps = spec_.pcd.steps, .seed = seed};
     objective = std::make_unique<NceObjective>(*model_, data_, nce, spec_.train.iterations,
                                                context_.device, *context_.ranks);

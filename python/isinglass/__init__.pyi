@@ -23,6 +23,7 @@ class Target:
     def energy_and_grad(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]: ...
     def random_states(self, chains: int, seed: int = 0) -> torch.Tensor: ...
     def at_temperature(self, temperature: float) -> Target: ...
+    def bounded(self, low: float, high: float) -> Target: ...
     def given(
         self,
         fixed: torch.Tensor | None = None,
@@ -50,6 +51,8 @@ class Target:
     def device(self) -> torch.device: ...
     @property
     def differentiable(self) -> bool: ...
+    @property
+    def bounds(self) -> tuple[float, float] | None: ...
     @property
     def callable(self) -> Callable[[torch.Tensor], torch.Tensor] | Any: ...
 
@@ -125,6 +128,8 @@ class State:
     def target(self) -> Target: ...
     @property
     def scale(self) -> dict[str, float]: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: dict) -> None: ...
 
 class Info:
     @property
@@ -135,11 +140,22 @@ class Info:
     def hops(self) -> torch.Tensor: ...
 
 class ReplayBuffer:
-    def __init__(self, size: int, *, mean: torch.Tensor, seed: int = 0) -> None: ...
+    def __init__(
+        self,
+        size: int,
+        *,
+        mean: torch.Tensor | None = None,
+        deviation: torch.Tensor | None = None,
+        bounds: tuple[float, float] | None = None,
+        sites: int | None = None,
+        seed: int = 0,
+    ) -> None: ...
     def draw(self, count: int, *, reinit: float = 0.0) -> tuple[torch.Tensor, torch.Tensor]: ...
     def write_back(self, slots: torch.Tensor, x: torch.Tensor) -> None: ...
     @property
     def states(self) -> torch.Tensor: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: dict) -> None: ...
     def __len__(self) -> int: ...
 
 class Ranks:
@@ -210,6 +226,7 @@ def energy(
     sites: int,
     categories: int | None = None,
     states: str | None = None,
+    bounds: tuple[float, float] | None = None,
     name: str | None = None,
     device: str | torch.device | None = None,
 ) -> Target: ...
@@ -225,6 +242,7 @@ def load(
     penalty: float | None = None,
     class_: int | None = None,
     image: str | tuple[int, int] = '28x28',
+    bounds: str | tuple[float, float] | None = None,
 ) -> Target: ...
 
 def instance(
@@ -331,6 +349,7 @@ def train(
     weights: str | os.PathLike[str] | None = None,
     image: str | tuple[int, int] = '28x28',
     gradient_precision: str = 'auto',
+    bounds: str | tuple[float, float] | None = None,
     channels: int = 64,
     hidden: int = 500,
     proj: int = 4,
@@ -380,15 +399,16 @@ def train(
     l1: float = 0.0,
     l2: float = 0.0,
     p_control: float = 0.0,
-    reinit: float = 0.0,
+    reinit: float | None = None,
+    data_noise: float | None = None,
     rungs: int = 0,
     fresh: int = 0,
     fresh_iters: int = 200,
     centre: bool = False,
     checkpoint_every: int = 1000,
     recover: int = 3,
-    evaluate_every: int = 0,
-    evaluate_steps: int = 10000,
+    evaluate_every: int | None = None,
+    evaluate_steps: int | None = None,
     cuda_graph: bool = True,
     seed: int = 0,
     data_dir: str | os.PathLike[str] | None = None,

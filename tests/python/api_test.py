@@ -49,11 +49,12 @@ def test_options_are_those_of_the_program(function, command, program):
     known = set(inspect.signature(function).parameters)
     replaced = {"sample":
                     {"model", "weights", "factors", "sites", "categories", "penalty", "class_",
-                     "image", "instance", "temperature", "gradient_model", "dataset", "netcdf",
+                     "image", "instance", "bounds", "temperature", "gradient_model", "dataset", "netcdf",
                      "list", "checkpoint_every", "resume"},
                 "train": {"dataset", "resume", "preset", "max_time"},
                 "evaluate": {"model", "instance", "weights", "factors", "sites", "categories",
-                             "penalty", "class_", "image", "temperature", "dataset", "resume"},
+                             "penalty", "class_", "image", "bounds", "temperature", "dataset",
+                             "resume"},
                 "ablate": {"preset", "resume"}}[command]
     of_program = {"help", "config", "device", "threads", "quiet", "json", "out", "overwrite",
                   "tensorboard"}
