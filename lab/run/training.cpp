@@ -431,7 +431,7 @@ void Training::without_chains(TrainObserver* observer) {
     resolve_scores(allows_scores(spec_, data_, *model_));
     ValidationOptions validation = spec_.validation;
     validation.seed = seed;
-    watched.validation_score = score_by_weights(data_, validation, context_);
+    watched.validation_score = leaving_no_trace(score_by_weights(data_, validation, context_));
     const NceOptions nce{.batch = spec_.batch, .sweeps = spec_.pcd.steps, .seed = seed};
     objective = std::make_unique<NceObjective>(*model_, data_, nce, spec_.train.iterations,
                                                context_.device, *context_.ranks);

@@ -201,15 +201,20 @@ void State::load_state_dict(const py::dict& saved) {
           name, spec_.name);
   require(sampler_values(entry(saved, kOptions), name) == spec_.options,
           "the state dict is that of {} with other options", name);
-  for (const auto& [key, place] : tensors_of(chains_, params_)) {
-    if (!place->defined()) continue;
-    const torch::Tensor tensor = tensor_in(saved, key);
+  const auto places = tensors_of(chains_, params_);
+  std::vector<torch::Tensor> tensors;
+  for (const auto& [key, place] : places) {
+    tensors.push_back(place->defined() ? tensor_in(saved, key) : torch::Tensor());
+    const torch::Tensor& tensor = tensors.back();
+    if (!tensor.defined()) continue;
     require(tensor.sizes() == place->sizes() && tensor.scalar_type() == place->scalar_type(),
             "the state dict holds '{}' as {} [{}], but the state has {} [{}]", key,
             torch::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "),
             torch::toString(place->scalar_type()), fmt::join(place->sizes(), ", "));
   }
-  check_states(target_->space(), tensor_in(saved, "x").to(target_->device()), "the states");
+  const torch::Tensor x = tensor_in(saved, "x").to(target_->device());
+  check_states(target_->space(), x, "the states");
+  if (const auto bounds = bounds_of(target_->model())) require_within(*bounds, x, "the states");
   const auto steps = py::cast<int64_t>(entry(saved, kSteps));
   const auto evaluations = py::cast<int64_t>(entry(saved, kEvaluations));
   const auto parameters = py::cast<std::string>(entry(saved, kParameters));
@@ -219,19 +224,17 @@ void State::load_state_dict(const py::dict& saved) {
   }
   require(learned.empty() || sampler_->warmup(),
           "the state dict holds learned tensors, but {} learns none", name);
-  // Samplers keep quantities of the states beside these tensors. init() computes them.
-  const TorchStateGuard guard;
-  const auto here = [&](const char* key) { return tensor_in(saved, key).to(target_->device()); };
-  chains_ = sampler_->init(target_->model(), here("x").clone(), here("chain_ids").clone());
   if (!learned.empty()) sampler_->warmup()->restore(chains_, learned);
-  for (const auto& [key, place] : tensors_of(chains_, params_)) {
-    if (place->defined()) place->copy_(tensor_in(saved, key));
+  const TorchStateGuard guard;
+  chains_.x.copy_(x);
+  use.renew();  // Renews what the sampler keeps besides the tensors of the dictionary.
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (tensors[i].defined()) places[i].second->copy_(tensors[i]);
   }
   steps_ = steps;
   first_step_ = params_.step() - steps_;
   evaluations_ = evaluations;
   states_ = {TensorStamp(chains_.x)};
-  tensors_ = target_->stamps();
   if (parameters != parameters_sha256(target_->model())) use.renew();
 }
 
