@@ -110,7 +110,7 @@ def _signature_of(model, tensors, options):
     own = [_parameter(name, None, f"{_type_of(model, name)} | None") if name in given
            else _parameter(name, note=_type_of(model, name))
            for name in tensors if name != "weight"]
-    # Parameters without a default come first in a stub as in Python.
+    # Python requires parameters without a default to come first.
     own.sort(key=lambda one: one.default is None)
     own += [_parameter("weight", None, "torch.Tensor | None")] if "weight" in tensors else []
     own += [_parameter(option["python"], None, f"{option['type']} | None") for option in options]
