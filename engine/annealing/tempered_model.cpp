@@ -57,6 +57,7 @@ class TemperedModel::Scaled : public LatticeModel {
     lattice.unary = beta * lattice.unary;
     lattice.coupling = beta * lattice.coupling;
     lattice.constant *= beta;
+    lattice.exact_sums = false;
     if (start_) {
       const ops::LatticeTensors& start = start_->lattice(beta_.device());
       lattice.unary = lattice.unary + (1 - beta) * start.unary;

@@ -258,25 +258,13 @@ void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
 
 namespace {
 
-// Makes the memory for sweeps of x [B, D] with kept fields. Returns false if the lattice keeps
-// none.
-bool make_kept(const Lattice& lattice, const Tensor& x, KeptFieldTensors& kept) {
-  if (!kept.sought) {
-    kept.sought = true;
-    if (!cpu::keeps_fields(lattice)) return false;
-    const auto numbers = torch::TensorOptions(torch::kFloat64);
-    kept.unary = torch::empty({lattice.sites, 2}, numbers);
-    kept.coupling = torch::empty({lattice.offset[lattice.sites]}, numbers);
-    cpu::round_to_grid(lattice, data<double>(kept.unary), data<double>(kept.coupling));
-  }
-  if (!kept.unary.defined()) return false;
-  if (!kept.state.defined() || kept.state.sizes() != x.sizes()) {
-    const int64_t groups = (x.size(0) + cpu::kChainLanes - 1) / cpu::kChainLanes;
-    kept.field = torch::empty({groups, lattice.sites, cpu::kChainLanes}, torch::kFloat64);
-    kept.state = torch::zeros_like(x);
-    kept.calm = torch::zeros({groups}, torch::kInt32);
-  }
-  return true;
+// Makes the memory for sweeps of x [B, D] with kept fields.
+void make_kept(const Tensor& x, KeptFieldTensors& kept) {
+  if (kept.state.defined() && kept.state.sizes() == x.sizes()) return;
+  const int64_t groups = (x.size(0) + cpu::kChainLanes - 1) / cpu::kChainLanes;
+  kept.field = torch::empty({groups, x.size(1), cpu::kChainLanes}, torch::kFloat64);
+  kept.state = torch::zeros_like(x);
+  kept.calm = torch::zeros({groups}, torch::kInt32);
 }
 
 }  // namespace
@@ -319,12 +307,10 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
                                        data<double>(energy), count_pointers(counts, x, chains));
     }
   }
-  if (x.is_cpu() && make_kept(lattice, x, kept)) {
-    Lattice on_grid = lattice;
-    on_grid.unary = data<double>(kept.unary);
-    on_grid.coupling = data<double>(kept.coupling);
+  if (x.is_cpu() && l.exact_sums) {
+    make_kept(x, kept);
     return cpu::kept_sweep(
-        on_grid, colouring, chains, steps, data<int64_t>(rng), data<int64_t>(chain_ids),
+        lattice, colouring, chains, steps, data<int64_t>(rng), data<int64_t>(chain_ids),
         data<double>(beta),
         {data<double>(kept.field), data<uint8_t>(kept.state), data<int32_t>(kept.calm)},
         data<uint8_t>(x), data<double>(energy), count_pointers(counts, x, chains));

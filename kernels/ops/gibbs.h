@@ -65,15 +65,11 @@ struct ThresholdTensors {
 void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
                          ThresholdTensors& thresholds);
 
-// Holds what sweeps of a lattice of many neighbours keep (kernels/gibbs/fast/kept_fields_cpu.h).
-// The tensors of a lattice that keeps nothing are undefined.
+// Holds what sweeps of a lattice with exact sums keep (kernels/gibbs/fast/kept_fields_cpu.h).
 struct KeptFieldTensors {
-  bool sought = false;  // The lattice has been looked at.
-  Tensor unary;         // float64 [D, 2], on the grid
-  Tensor coupling;      // float64 [2E], on the grid
-  Tensor field;         // float64 [groups, D, 8]
-  Tensor state;         // uint8 [B, D]
-  Tensor calm;          // int32 [groups]
+  Tensor field;  // float64 [groups, D, 8]
+  Tensor state;  // uint8 [B, D]
+  Tensor calm;   // int32 [groups]
 };
 
 // Performs `steps` sweeps; x uint8 [B, D] and energy float64 [B] are updated in place. beta is

@@ -22,6 +22,15 @@ struct NeighbourhoodTensors {
   bool defined() const { return neighbour.defined(); }
 };
 
+// Holds what the evaluation by matrix products needs (kernels/lattice/fast/products_cpu.h); the
+// tensors are undefined where sums over the neighbours are faster.
+struct ProductTensors {
+  Tensor coupling;  // float32 or float64 [D, D]: c_ij, symmetric, 0 where there is no edge
+  Tensor total;     // float64 [D]: Σ_j c_ij
+
+  bool defined() const { return coupling.defined(); }
+};
+
 struct LatticeTensors {
   Tensor unary;      // float64 [D, K]
   Tensor offset;     // int64 [D + 1]
@@ -31,6 +40,8 @@ struct LatticeTensors {
   Tensor colour_offset = {};  // int64 [colours + 1]
   Tensor coloured = {};       // int32 [D]. Lists the sites colour by colour (lattice_from_edges).
   NeighbourhoodTensors neighbourhoods = {};
+  ProductTensors products = {};
+  bool exact_sums = false;  // as round_for_exact_sums() has made them
 };
 // Writes energy float64 [B] and table float32 [B, D] or [B, D, K], the gradient or the differences,
 // which is undefined if it is not wanted.
@@ -39,6 +50,14 @@ void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_h
 // Writes difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);
+
+// Rounds the weights of a lattice on the CPU for exact sums, if kernels/lattice/exact_sums_cpu.h allows
+// it.
+void round_for_exact_sums(LatticeTensors& lattice);
+// Returns true if a CPU evaluates the lattice by matrix products.
+bool uses_products(const LatticeTensors& lattice);
+// Returns the tensors of such a lattice, and undefined tensors for another.
+ProductTensors make_products(const LatticeTensors& lattice);
 
 // Returns the tables on `device`, for a lattice on the CPU; undefined tensors if it can have none.
 NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& lattice, torch::Device device);

@@ -67,6 +67,7 @@ const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
                           {made.unary.to(device), made.offset.to(device), made.neighbour.to(device),
                            made.coupling.to(device), made.constant, made.colour_offset.to(device),
                            made.coloured.to(device)}};
+             all.lattice.exact_sums = made.exact_sums;
              if (device.is_cuda()) {  // here, because a captured step cannot wait for a copy
                // A lattice made on the device changes too often to be worth a table
                // (TemperedModel).
@@ -89,9 +90,20 @@ const ops::NeighbourhoodTensors* LatticeModel::neighbourhoods() const {
   return last->lattice.neighbourhoods.defined() ? &last->lattice.neighbourhoods : nullptr;
 }
 
+const ops::LatticeTensors& LatticeModel::evaluated_lattice(torch::Device device) {
+  lattice(device);
+  OnDevice& own = *on_device_.last();
+  if (!own.sought_products) {
+    const torch::NoGradGuard no_grad;
+    own.lattice.products = ops::make_products(own.lattice);
+    own.sought_products = true;
+  }
+  return own.lattice;
+}
+
 void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
-  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), LocalTable::kGradient,
+  ops::lattice_evaluate(evaluated_lattice(x.device()), x, space().one_hot(), LocalTable::kGradient,
                         out.energy, {}, scratch_);
 }
 
@@ -101,7 +113,8 @@ void LatticeModel::evaluate_table(const torch::Tensor& x, LocalTable what, torch
   make_buffer(energy, x.sizes().slice(0, 1), torch::kFloat64, x);
   const int64_t shape[] = {x.size(0), x.size(1), s.categories};
   make_buffer(table, at::IntArrayRef(shape, s.one_hot() ? 3 : 2), torch::kFloat32, x);
-  ops::lattice_evaluate(lattice(x.device()), x, s.one_hot(), what, energy, table, scratch_);
+  ops::lattice_evaluate(evaluated_lattice(x.device()), x, s.one_hot(), what, energy, table,
+                        scratch_);
 }
 
 void LatticeModel::evaluate(const torch::Tensor& x, Evaluation& out) {
@@ -179,13 +192,15 @@ ops::LatticeTensors lattice_on(const LatticeGraph& graph, const torch::Tensor& u
     of_entries = torch::where(graph.first.view({-1, 1, 1}), of_entries.transpose(1, 2), of_entries)
                      .contiguous();
   }
-  return {unary.to(torch::kCPU, torch::kFloat64).contiguous(),
-          graph.offset,
-          graph.neighbour,
-          of_entries,
-          constant,
-          graph.colour_offset,
-          graph.coloured};
+  ops::LatticeTensors made{unary.to(torch::kCPU, torch::kFloat64).contiguous(),
+                           graph.offset,
+                           graph.neighbour,
+                           of_entries,
+                           constant,
+                           graph.colour_offset,
+                           graph.coloured};
+  ops::round_for_exact_sums(made);
+  return made;
 }
 
 ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,

@@ -53,6 +53,8 @@ class LatticeModel : public EnergyModel,
   virtual ops::LatticeTensors make_lattice() const = 0;
 
  private:
+  // Returns lattice(device), with the matrix of a dense one (ops::ProductTensors).
+  const ops::LatticeTensors& evaluated_lattice(torch::Device device);
   void evaluate_table(const torch::Tensor& x, LocalTable what, torch::Tensor& energy,
                       torch::Tensor& table);
 
@@ -60,6 +62,7 @@ class LatticeModel : public EnergyModel,
     torch::Device device;
     ops::LatticeTensors lattice;
     bool sought = false;                    // the tables of neighbourhoods have been looked for
+    bool sought_products = false;           // ops::make_products() has been called
     ops::ThresholdTensors thresholds = {};  // for the latest β of the chains
     ops::KeptFieldTensors kept = {};        // by sweeps
     // Hold the colours in reverse order, made on first use.

@@ -1,13 +1,8 @@
 // Performs the sweeps of chromatic.h over binary sites of many neighbours, with flip_energy() of
 // all sites kept from visit to visit and from sweep to sweep (CPU). A visit then costs nothing for
-// the neighbours; a flip costs the degree. At low temperature almost no site flips.
-//
-// Couplings and fields are rounded to multiples of q = 2^(e − 51), where 2^e exceeds
-// |u_{i,1} − u_{i,0}| + Σ_j |c_ij| of every site. All their sums are then exact in float64 in any
-// order: a kept field has no drift, and the draws are the same bits whether fields are kept or
-// summed anew, and whatever happened before. Where the numbers are such multiples already, for
-// example whole numbers, the draws are those of chromatic.h bit for bit; elsewhere a field differs
-// by at most half a q for each term, as by the rounding of a sum.
+// the neighbours; a flip costs the degree. At low temperature almost no site flips. The lattice has
+// exact sums (exact_sums_cpu.h), so that a kept field has no drift, and the draws are those of
+// chromatic.h bit for bit.
 //
 // A group of eight chains begins to keep its fields when it was calm for several sweeps: few of its
 // visits flipped a site, and nothing else changed its states (kCalmSweeps).
@@ -25,18 +20,12 @@ struct KeptFields {
   int32_t* calm;   // [groups]: the number of calm sweeps in sequence, at most kCalmSweeps
 };
 
-// Returns true if sweeps of the lattice keep fields.
-bool keeps_fields(const Lattice& lattice);
-
-// Writes unary [D, 2] and coupling [2E] on the grid, with u_{i,0} = 0.
-void round_to_grid(const Lattice& lattice, double* unary, double* coupling);
-
-// Sweeps a group of 1 ≤ chains ≤ 8 chains x [chains, D] of a lattice on the grid, as sweep_lanes().
+// Sweeps a group of 1 ≤ chains ≤ 8 chains x [chains, D], as sweep_lanes().
 SweepCounts sweep_kept_group(const Lattice& lattice, const Colouring& colouring,
                              const KeptFields& kept, int64_t group, int64_t chains,
                              const PhiloxStream* draws, const double* beta, uint8_t* x);
 
-// Performs chromatic_sweep() on a lattice on the grid.
+// Performs chromatic_sweep() on a lattice with exact sums.
 void kept_sweep(const Lattice& lattice, const Colouring& colouring, int64_t chains, int64_t steps,
                 const int64_t* rng, const int64_t* chain_ids, const double* beta,
                 const KeptFields& kept, uint8_t* x, double* energy, const StepCounts& counts);
