@@ -97,9 +97,8 @@ const std::vector<SamplerOption>& sampler_options() {
       {.name = "group",
        .number = &SamplerOptions::group,
        .unit = "N",
-       .help = "number of particles that follow one leader; `chains` must be a multiple of it "
-               "(default: "
-               "the sampler's own)"},
+       .help = "number of particles that follow one leader, or of chains that exchange clusters; "
+               "`chains` must be a multiple of it (default: the sampler's own)"},
       {.name = "mass",
        .number = &SamplerOptions::mass,
        .unit = "M",

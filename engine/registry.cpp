@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/samplers/base_moves.h"
+#include "engine/samplers/lattice_path.h"
 #include "io/error.h"
 #include "models/on_base.h"
 #include "models/registry.h"
@@ -99,7 +100,8 @@ const SamplerOptionUse* SamplerEntry::option(const std::string& option) const {
 
 bool SamplerEntry::fits(const EnergyModel& model) const {
   return std::find(kinds.begin(), kinds.end(), model.space().kind) != kinds.end() &&
-         (!gradient || model.differentiable()) && (!on_base || isinglass::on_base(model));
+         (!gradient || model.differentiable()) && (!on_base || isinglass::on_base(model)) &&
+         (!on_lattice || local_steps_of(model));
 }
 
 std::string option_names(const SamplerEntry& entry) {
@@ -115,9 +117,9 @@ std::string option_names(const SamplerEntry& entry) {
 namespace {
 
 // Returns true if moves by a base can come between the sampler's steps. Bases have discrete states,
-// and surrogate transitions are such moves themselves.
+// surrogate transitions are such moves themselves, and a lattice has no base.
 bool makes_base_moves(const SamplerEntry& entry) {
-  return !entry.on_base &&
+  return !entry.on_base && !entry.on_lattice &&
          std::find(entry.kinds.begin(), entry.kinds.end(), StateKind::kBinary) != entry.kinds.end();
 }
 

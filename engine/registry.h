@@ -28,7 +28,8 @@ struct SamplerEntry {
   std::function<void(const SamplerOptions&, const EnergyModel&)> check = nullptr;
   // The largest number of float64 [D, D] matrices that the sampler holds at once.
   int64_t site_matrices = 0;
-  bool on_base = false;  // true if it needs a model with a base (models/on_base.h)
+  bool on_base = false;     // true if it needs a model with a base (models/on_base.h)
+  bool on_lattice = false;  // true if it needs a model on a lattice (HasLocalSteps)
 
   // Returns null if the sampler does not read the option.
   const SamplerOptionUse* option(const std::string& option) const;

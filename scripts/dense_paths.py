@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Compares path steps on random graphs as samplers make them with general steps, which evaluate all
-sites (a product of one model has no lattice): CPU microseconds per chain and step. Needs the
-package on PYTHONPATH.
+"""Compares steps on random graphs in CPU microseconds per chain and step: as samplers make them on
+max-cut; as general steps, which evaluate all sites (a product of one model has no lattice); and of
+the same energy as a function of PyTorch, a product with the matrix of weights. Needs the package on
+PYTHONPATH.
   PYTHONPATH=build/python scripts/dense_paths.py [SITES,… [NEIGHBOURS,…]]
 """
 import sys
@@ -12,15 +13,25 @@ import torch
 import isinglass as ig
 
 CHAINS, LEAST_SECONDS = 32, 0.4
-SAMPLERS = (("gwg", {}), ("pafs", {"radius": 5}), ("pafs", {"radius": 20}))
+SAMPLERS = (("gwg", {}), ("lbj", {}), ("pafs", {"radius": 5}), ("pafs", {"radius": 20}))
 
 
 def graph(sites, neighbours):
-    """Returns max-cut on a random graph with this mean number of neighbours."""
+    """Returns max-cut on a random graph with this mean number of neighbours, and the same energy as
+    a function."""
     pairs = torch.triu_indices(sites, sites, 1).T
     chosen = torch.randperm(len(pairs))[:sites * neighbours // 2]
     weight = torch.randint(1, 3, (len(chosen),)).double()
-    return ig.models.maxcut(edges=pairs[chosen], weight=weight, sites=sites)
+    cut = ig.models.maxcut(edges=pairs[chosen], weight=weight, sites=sites)
+    matrix = torch.zeros(sites, sites)
+    matrix[tuple(pairs[chosen].T)] = weight.float()
+    matrix = (matrix + matrix.T) / 4
+
+    def energy(x):
+        z = 2 * x - 1
+        return (z @ matrix * z).sum(1) - matrix.sum()
+
+    return cut, ig.energy(energy, sites=sites)
 
 
 def microseconds(target, sampler, options):
@@ -43,17 +54,16 @@ def main():
     texts = given + ["500,2000", "4,12,24,60,120"][len(given):]
     sizes, degrees = ([int(n) for n in text.split(",")] for text in texts)
     torch.set_num_threads(1)
-    print("sites neighbours sampler options chosen general ratio")
+    print("sites neighbours sampler options chosen general function")
     for sites in sizes:
         for neighbours in degrees:
             torch.manual_seed(0)
-            target = graph(sites, neighbours)
+            target, function = graph(sites, neighbours)
             general = ig.models.product([target])
             for sampler, options in SAMPLERS:
-                chosen = microseconds(target, sampler, options)
-                other = microseconds(general, sampler, options)
-                print(sites, neighbours, sampler, options, f"{chosen:.1f} {other:.1f}",
-                      f"{chosen / other:.2f}", flush=True)
+                times = [microseconds(of, sampler, options) for of in (target, general, function)]
+                print(sites, neighbours, sampler, options,
+                      " ".join(f"{time:.1f}" for time in times), flush=True)
 
 
 if __name__ == "__main__":

@@ -60,8 +60,10 @@ std::string annealing_text(const Json& summary) {
   if (!run.contains("sought")) return text;
   const std::string sought = run["sought"] == "optimum" ? "optimum" : "best solution";
   const int64_t found = run["found_by"];
-  text += fmt::format("  {} of {} chains reached the {}", found, summary["chains"].get<int64_t>(),
-                      sought);
+  const int64_t group = run.value("group", int64_t{1});
+  text +=
+      fmt::format("  {} of {} {} reached the {}", found, summary["chains"].get<int64_t>() / group,
+                  group > 1 ? fmt::format("groups of {} chains", group) : "chains", sought);
   if (found > 0) {
     text += fmt::format(", on average after {} steps ({} s)", number(run["mean_step"]),
                         number(run["mean_seconds"]));

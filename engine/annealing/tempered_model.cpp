@@ -5,6 +5,7 @@
 
 #include "engine/annealing/at_temperature.h"
 #include "kernels/ops/gibbs.h"
+#include "kernels/ops/lattice.h"
 #include "kernels/ops/scratch.h"
 #include "kernels/ops/tempering.h"
 #include "models/lattice/lattice_model.h"
@@ -57,12 +58,12 @@ class TemperedModel::Scaled : public LatticeModel {
     lattice.unary = beta * lattice.unary;
     lattice.coupling = beta * lattice.coupling;
     lattice.constant *= beta;
-    lattice.exact_sums = false;
     if (start_) {
       const ops::LatticeTensors& start = start_->lattice(beta_.device());
       lattice.unary = lattice.unary + (1 - beta) * start.unary;
       lattice.constant += (1 - beta) * start.constant;
     }
+    ops::round_for_exact_sums(lattice);
     return lattice;
   }
 
@@ -293,7 +294,9 @@ HasLocalSteps* TemperedModel::local_steps() {
 }
 
 LocalTensors TemperedModel::local_tensors(Evaluation& current) {
-  return {current.cache[kTarget], current.cache[kTable], beta_of_chains(current.energy.size(0))};
+  const bool has_table = current.gradient.defined() || current.differences.defined();
+  return {current.cache[kTarget], has_table ? current.cache[kTable] : torch::Tensor(),
+          beta_of_chains(current.energy.size(0))};
 }
 
 HasConditionals* TemperedModel::conditionals() {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "engine/diagnostics/ties.h"
@@ -140,14 +141,19 @@ void BestSolution::on_end() {
   step_.assign(steps.data_ptr<int64_t>(), steps.data_ptr<int64_t>() + steps.numel());
 }
 
-BestSolution::Reached BestSolution::reached(double value) const {
+BestSolution::Reached BestSolution::reached(double value, int64_t group) const {
   const double least = value - correction_ - rounding_at(value);
   Reached reached;
   double sum = 0;
-  for (size_t b = 0; b < value_.size(); ++b) {
-    if (!(value_[b] >= least)) continue;
+  for (size_t first = 0; first < value_.size(); first += static_cast<size_t>(group)) {
+    const size_t end = std::min(value_.size(), first + static_cast<size_t>(group));
+    std::optional<int64_t> step;
+    for (size_t b = first; b < end; ++b) {
+      if (value_[b] >= least) step = std::min(step.value_or(step_[b]), step_[b]);
+    }
+    if (!step) continue;
     ++reached.chains;
-    sum += static_cast<double>(step_[b]);
+    sum += static_cast<double>(*step);
   }
   if (reached.chains > 0) reached.mean_step = sum / static_cast<double>(reached.chains);
   return reached;

@@ -53,12 +53,13 @@ class BestSolution : public Observer {
 
   // Says how many chains of all ranks reached a value, and the mean of the steps, counted from 1,
   // after which they did so first; NaN if none did. Valid after on_end(), for the best value or a
-  // better one.
+  // better one. With group > 1, groups of so many consecutive chains are counted in place of
+  // chains; a group reaches a value with the first of its chains.
   struct Reached {
     int64_t chains = 0;
     double mean_step = std::numeric_limits<double>::quiet_NaN();
   };
-  Reached reached(double value) const;
+  Reached reached(double value, int64_t group = 1) const;
   // Returns by how much values of one state may differ.
   double rounding_at(double value) const;
 

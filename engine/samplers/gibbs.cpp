@@ -2,6 +2,7 @@
 #include "engine/samplers/gibbs.h"
 
 #include "engine/registry.h"
+#include "engine/samplers/lattice_path.h"
 #include "io/error.h"
 #include "kernels/ops/gibbs.h"
 #include "models/lattice/lattice_model.h"
@@ -16,6 +17,13 @@ struct GibbsScratch : SamplerScratch {
   torch::Tensor choice;      // int64 [B]: the neighbour moved to, −1 if none
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
 };
+
+struct ClusterScratch : SamplerScratch {
+  ops::Scratch memory;
+};
+
+// The largest group of chains that exchange clusters.
+constexpr double kMostInGroup = 1024;
 
 GibbsScratch& scratch_of(const ChainState& state) {
   return static_cast<GibbsScratch&>(*state.workspace.scratch);
@@ -139,6 +147,28 @@ StepInfo SweepSampler::steps(EnergyModel& model, ChainState& state, StepParams& 
   return {.evaluations = calls};
 }
 
+void ClusterGibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  require_made_for(local_steps_of(model), model);
+  require_option(state.chains() % group_ == 0, "chains", state.chains(),
+                 "it must be a multiple of `group` {}", group_);
+  state.workspace.scratch = std::make_shared<ClusterScratch>();
+}
+
+StepInfo ClusterGibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                                    int64_t n) const {
+  if (n > 1) return Sampler::steps(model, state, params, n);
+  const int64_t calls = model.sweeps()->gibbs_sweeps(1, params.rng, state.chain_ids, state.x,
+                                                     state.current, state.statistics);
+  HasLocalSteps& local = *model.local_steps();
+  LocalTensors at = local.local_tensors(state.current);
+  ops::exchange_clusters(local.local_lattice().lattice(state.x.device()), group_, params.rng,
+                         state.chain_ids, at.beta, state.x, at.energy,
+                         static_cast<ClusterScratch&>(*state.workspace.scratch).memory);
+  local.finish_local_steps(state.current);
+  params.advance();
+  return {.evaluations = calls};
+}
+
 std::vector<SamplerEntry> gibbs_samplers() {
   return {
       {.name = "gibbs",
@@ -158,7 +188,20 @@ std::vector<SamplerEntry> gibbs_samplers() {
          if (options.scan == Scan::kChromatic || !has_lattice(model)) return nullptr;
          return std::make_unique<LatticeGibbsSampler>(options.scan);
        },
-       .check = check_scan}};
+       .check = check_scan},
+      {.name = "cluster-gibbs",
+       .summary = "chromatic sweeps of a lattice, between which the chains of a group exchange "
+                  "clusters of sites in which they differ",
+       .paper = "Houdayer 2001",
+       .needs = "a lattice",
+       .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
+       .options =
+           {{.name = "group", .initial = 10, .least = 1, .most = kMostInGroup, .whole = true}},
+       .gradient = false,
+       .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
+         return std::make_unique<ClusterGibbsSampler>(static_cast<int64_t>(*options.group));
+       },
+       .on_lattice = true}};
 }
 
 }  // namespace isinglass

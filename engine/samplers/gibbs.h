@@ -5,6 +5,9 @@
 //                       lattice the sites of one colour after those of another (Gonzalez, Low,
 //                       Gretton & Guestrin 2011), in an RBM the hidden units and then the sites
 //
+// `cluster-gibbs` adds to chromatic sweeps of a lattice that chains of a group exchange clusters of
+// sites in which they differ (kernels/gibbs/cluster_exchange.h).
+//
 // Draws are always accepted, and every scan leaves π invariant. Models with cheap conditionals
 // supply them; for other models a step evaluates the K − 1 neighbours in one batch. One-site steps
 // on a lattice are made many per call, and chromatic sweeps too on a GPU.
@@ -70,6 +73,23 @@ class SweepSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
+};
+
+// Draws every site in one step; every few steps the chains of a group exchange clusters.
+class ClusterGibbsSampler : public SweepSampler {
+ public:
+  explicit ClusterGibbsSampler(int64_t group) : group_(group) {}
+
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  int64_t steps_at_once(const ChainState& state) const override { return 1; }
+  bool is_interacting() const override { return group_ > 1; }
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
+
+ private:
+  int64_t group_;
 };
 
 // Gives each chain that moved (choice ≥ 0, int64 [B]) the cache of its chosen candidate.

@@ -19,10 +19,6 @@ LatticePathScratch& scratch_of(const ChainState& state) {
   return static_cast<LatticePathScratch&>(*state.workspace.scratch);
 }
 
-HasLocalSteps* local_steps_of(const EnergyModel& model) {
-  return const_cast<EnergyModel&>(model).local_steps();
-}
-
 // Returns true if general steps are faster on a CPU. For each of `moves` moves, a fused step
 // re-evaluates the neighbours of the moved site, each over its own neighbours: Σ_j d_j²/n bonds on
 // average, for sites with d_j neighbours. A general step evaluates all n sites and Σ_j d_j bonds,
@@ -55,6 +51,10 @@ bool allows_fused_steps(const EnergyModel& model, LocalTable what,
 }
 
 }  // namespace
+
+HasLocalSteps* local_steps_of(const EnergyModel& model) {
+  return const_cast<EnergyModel&>(model).local_steps();
+}
 
 std::unique_ptr<Sampler> make_lattice_path(const EnergyModel& model, LocalTable what, PathRule rule,
                                            std::optional<Scale> radius, Balancing balancing) {

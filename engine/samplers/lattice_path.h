@@ -49,6 +49,9 @@ class LatticePathSampler : public Sampler, public CachesWeights {
   bool counts_longest_;
 };
 
+// Returns the model's fused steps on a lattice; null if it is on none.
+HasLocalSteps* local_steps_of(const EnergyModel& model);
+
 // Makes the sampler for the model; null if the model or its device does not allow fused steps.
 std::unique_ptr<Sampler> make_lattice_path(const EnergyModel& model, LocalTable what, PathRule rule,
                                            std::optional<Scale> radius, Balancing balancing);

@@ -8,6 +8,7 @@
 
 #include "kernels/gibbs/block_gibbs.h"
 #include "kernels/gibbs/chromatic.h"
+#include "kernels/gibbs/cluster_exchange.h"
 #include "kernels/gibbs/fast/chromatic_table_cpu.h"
 #include "kernels/gibbs/fast/kept_fields_cpu.h"
 #include "kernels/gibbs/lattice_gibbs.h"
@@ -318,6 +319,21 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
   run_twin(x, cpu::chromatic_sweep, cuda::chromatic_sweep, lattice, colouring, chains, steps,
            data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(beta), data<uint8_t>(x),
            data<double>(energy), count_pointers(counts, x, chains), numbers);
+}
+
+void exchange_clusters(const LatticeTensors& l, int64_t group, const Tensor& rng,
+                       const Tensor& chain_ids, const Tensor& beta, Tensor& x, Tensor& energy,
+                       Scratch& scratch) {
+  const Lattice lattice = lattice_pointers(l, x);
+  const int64_t chains = x.size(0), pairs = chains / group * (group / 2);
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, chains, "chain_ids");
+  check(energy, x, torch::kFloat64, chains, "energy");
+  if (beta.defined()) check(beta, x, torch::kFloat64, chains, "beta");
+  TORCH_CHECK(chains % group == 0, "isinglass operator: the group must divide the chains");
+  run_twin(x, cpu::exchange_clusters, cuda::exchange_clusters, lattice, chains, group,
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(beta), data<uint8_t>(x),
+           data<double>(energy), scratch.numbers<int32_t>(x, 2 * pairs * lattice.sites));
 }
 
 }  // namespace isinglass::ops

@@ -72,6 +72,13 @@ struct KeptFieldTensors {
   Tensor calm;   // int32 [groups]
 };
 
+// Exchanges clusters between chains x uint8 [B, D] of groups of `group` chains, which divides B,
+// and updates their energy float64 [B] (kernels/gibbs/cluster_exchange.h). beta is float64 [B], or
+// undefined for 1.
+void exchange_clusters(const LatticeTensors& lattice, int64_t group, const Tensor& rng,
+                       const Tensor& chain_ids, const Tensor& beta, Tensor& x, Tensor& energy,
+                       Scratch& scratch);
+
 // Performs `steps` sweeps; x uint8 [B, D] and energy float64 [B] are updated in place. beta is
 // float64 [B], or undefined for 1. The lattice must have its colours. `thresholds` must belong to
 // these β, and `kept` to this lattice.

@@ -23,6 +23,7 @@
 #include "lab/spec/field.h"
 #include "models/combined/wrong_gradient.h"
 #include "models/identity.h"
+#include "models/lattice/lattice_model.h"
 #include "models/lattice/quadratic.h"
 #include "models/states.h"
 
@@ -37,6 +38,16 @@ constexpr double kBytesADraw = 128;
 // The recorder's energies are re-evaluated after this many steps. A re-evaluation costs at most
 // about as much as D single-site steps.
 constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
+
+// An annealing run on a lattice of at most so many neighbours a site exchanges clusters within
+// groups of so many chains.
+constexpr int64_t kClusterNeighbours = 4, kClusterGroup = 10;
+
+bool exchanges_clusters(LatticeModel& lattice, int64_t chains) {
+  const int64_t sites = lattice.space().sites,
+                entries = lattice.lattice(lattice.device()).neighbour.numel();
+  return chains % kClusterGroup == 0 && entries > 0 && entries <= kClusterNeighbours * sites;
+}
 
 // Returns states where the instance's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
@@ -194,6 +205,11 @@ Shard Sampling::own_chains_of(int64_t chains) const {
   return ranks().shard(chains, static_cast<int64_t>(sampler_number(sampler, "group").value_or(1)));
 }
 
+// Returns the number of chains that the sampler moves together.
+int64_t Sampling::group_size() const {
+  return static_cast<int64_t>(sampler_number(spec_.sampler, "group").value_or(1));
+}
+
 torch::Tensor Sampling::chain_ids() const {
   return torch::arange(own_.first, own_.first + own_.count,
                        torch::TensorOptions(torch::kInt64).device(context_.device));
@@ -245,10 +261,15 @@ void Sampling::seek_solutions() {
 }
 
 // Names the sampler of a run that names none. An annealing run on a lattice takes the one that
-// makes most changes a second.
+// makes most changes a second, with exchanges of clusters where these do not cover nearly all sites
+// (docs/guide/combinatorial-problems.md).
 void Sampling::name_sampler(bool restricted) {
   if (!spec_.sampler.name.empty()) return;
-  if (spec_.anneal && !restricted && model_->as_lattice()) {
+  LatticeModel* lattice = spec_.anneal && !restricted ? model_->as_lattice() : nullptr;
+  if (lattice && exchanges_clusters(*lattice, spec_.chains.value_or(kDefaultChains))) {
+    spec_.sampler.name = "cluster-gibbs";
+    spec_.sampler.options.try_emplace("group", static_cast<double>(kClusterGroup));
+  } else if (lattice) {
     spec_.sampler.name = "gibbs";
     spec_.sampler.options.try_emplace("scan", "chromatic");
   } else {
@@ -477,6 +498,7 @@ Json Sampling::summary(const Recorder& recorder) const {
   if (range_) {
     // Chains with other targets than their neighbours have no best state in common.
     summary["annealing"] = annealing_json({.chains = alike_ == *spec_.chains ? *spec_.chains : 0,
+                                           .group = group_size(),
                                            .steps = plan_.burn_in + plan_.steps,
                                            .seconds = seconds_,
                                            .at_first = range_->at_first(),

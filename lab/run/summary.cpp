@@ -249,13 +249,15 @@ Json annealing_json(const AnnealedRun& run, const Json& solution, const BestSolu
   const double rounding = std::max(best.rounding_at(known), kOptimumRounding * std::abs(known));
   const bool of_optimum = !std::isnan(known) && best.value() <= known + rounding;
   const BestSolution::Reached reached =
-      best.reached(of_optimum ? std::max(best.value(), known - rounding) : best.value());
+      best.reached(of_optimum ? std::max(best.value(), known - rounding) : best.value(), run.group);
   const bool missed = of_optimum && best.value() < known - rounding;
   const int64_t found = missed ? 0 : reached.chains;
-  const TimeToSolution time = time_to_solution(run.chains, found, run.seconds);
-  const auto interval = [](const Bounded& of) {
-    return Json::array({json_number(of.low), json_number(of.high)});
+  const TimeToSolution time = time_to_solution(run.chains / run.group, found, run.seconds);
+  const auto interval = [](const Bounded& of, double unit = 1) {
+    return Json::array({json_number(unit * of.low), json_number(unit * of.high)});
   };
+  const auto group = static_cast<double>(run.group);
+  if (run.group > 1) json["group"] = run.group;
   json["seconds_per_chain"] = run.seconds / static_cast<double>(run.chains);
   json["sought"] = of_optimum ? "optimum" : "best";
   json["found_by"] = found;
@@ -264,8 +266,8 @@ Json annealing_json(const AnnealedRun& run, const Json& solution, const BestSolu
   json["mean_step"] = missed ? std::nan("") : reached.mean_step;
   json["mean_seconds"] =
       missed ? std::nan("") : reached.mean_step / static_cast<double>(run.steps) * run.seconds;
-  json["chains_needed"] = json_number(time.chains.value);
-  json["chains_needed_interval"] = interval(time.chains);
+  json["chains_needed"] = json_number(group * time.chains.value);
+  json["chains_needed_interval"] = interval(time.chains, group);
   json["time_to_solution"] = json_number(time.seconds.value);
   json["time_to_solution_interval"] = interval(time.seconds);
   return json;

@@ -50,6 +50,7 @@ nlohmann::ordered_json solution_json(std::optional<double> known, const BestSolu
 // Describes an annealing run for its summary.
 struct AnnealedRun {
   int64_t chains;            // 0 if they do not share a target
+  int64_t group;             // chains that depend on each other; 1 if all are independent
   int64_t steps;             // burn-in included
   double seconds;            // of all steps of all chains together
   double at_first, at_last;  // u(T_0) and u(T_1) (engine/annealing/temperature_range.h)

@@ -208,6 +208,31 @@ TEST_F(Annealing, TheVerdictIsAboutTheBestValue) {
   EXPECT_NE(text.out.find("time to solution (99 %)"), std::string::npos) << text.out;
 }
 
+// A torus of the couplings ±1 has few neighbours, so that chains exchange clusters and the verdict
+// counts groups of chains.
+TEST_F(Annealing, OnGraphsOfFewNeighboursGroupsExchangeClusters) {
+  const std::string run =
+      "--instance edwards-anderson:side=20 --anneal auto --burn-in 400 --seed 2 ";
+  const Json grouped = summary(run + "--chains 40"), &verdict = grouped["annealing"];
+  EXPECT_EQ(grouped["sampler"], "cluster-gibbs");
+  EXPECT_EQ(verdict["group"], 10);
+  const double p = verdict["found_by"].get<double>() / 4;
+  EXPECT_GE(p, 0.25);
+  EXPECT_DOUBLE_EQ(verdict["found"].get<double>(), p);
+  const double groups = p >= 0.99 ? 1 : std::log(0.01) / std::log(1 - p);
+  EXPECT_NEAR(verdict["chains_needed"].get<double>(), 10 * groups, 1e-9 * groups);
+  EXPECT_NEAR(verdict["time_to_solution"].get<double>(),
+              groups * verdict["seconds"].get<double>() / 4, 1e-9);
+  EXPECT_NE(sample(run + "--chains 40").out.find(" of 4 groups of 10 chains reached the best"),
+            std::string::npos);
+  // Chains without partners find worse states in as many steps.
+  const Json apart = summary(run + "--chains 40 --sampler gibbs --scan chromatic");
+  EXPECT_LT(grouped["best"]["value"].get<double>(), apart["best"]["value"].get<double>());
+  const Json odd = summary(run + "--chains 15");
+  EXPECT_EQ(odd["sampler"], "gibbs");
+  EXPECT_FALSE(odd["annealing"].contains("group"));
+}
+
 TEST_F(Annealing, WrongOptionsAreOneSentence) {
   write_glass(1);
   write_permutation(dir_ / "permutation.pt");

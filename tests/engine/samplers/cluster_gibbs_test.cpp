@@ -1,0 +1,85 @@
+// cluster-gibbs: a step with an exchange of clusters leaves the law of two chains together as it is,
+// keeps their energies, and refuses models and numbers of chains that do not fit.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "engine/annealing/tempered_model.h"
+#include "engine/registry.h"
+#include "io/error.h"
+#include "kernels/gibbs/cluster_exchange.h"
+#include "models/network/rbm.h"
+#include "tests/engine/invariance.h"
+#include "tests/reference/lattice_target.h"
+
+namespace isinglass {
+namespace {
+
+using reference::TinyLattice;
+
+constexpr int64_t kFirstExchange = kExchangeSteps - 1;  // the number of the step
+
+SamplerOptions groups_of(double chains) {
+  SamplerOptions options;
+  options.group = chains;
+  return options;
+}
+
+// Draws pairs of chains from π(x) π(y), makes the step with the first exchange, and expects each
+// pair of states to have its probability within 5 standard errors.
+void expect_joint_law(const TinyLattice& lattice, double beta) {
+  constexpr int64_t kPairs = 60000;
+  const auto model = lattice.model();
+  TemperedModel tempered(*model, nullptr, torch::kCPU, TemperedModel::Form::kParts);
+  tempered.set_beta(beta);
+  reference::Target target = lattice.enumerate();
+  for (double& energy : target.energy) energy *= beta;
+  const std::vector<double> law = target.probabilities();
+  torch::manual_seed(7);
+  const torch::Tensor drawn =
+      torch::multinomial(torch::tensor(law, torch::kFloat64), 2 * kPairs, /*replacement=*/true);
+  const torch::Tensor x = states_of(target.table).index_select(0, drawn);
+  torch::Tensor apart;
+  for (const double group : {1, 2}) {
+    const auto sampler = make_sampler("cluster-gibbs", groups_of(group), tempered);
+    EXPECT_EQ(sampler->is_interacting(), group > 1);
+    ChainState state = sampler->init(tempered, x, torch::arange(2 * kPairs));
+    StepParams params = sampler->params(11, torch::kCPU, kFirstExchange);
+    sampler->step(tempered, state, params);
+    const torch::Tensor anew = tempered.energy(state.x);
+    EXPECT_TRUE(state.current.energy.allclose(anew, 1e-12, 1e-10));
+    torch::Tensor number = torch::zeros({2 * kPairs}, torch::kInt64);
+    for (int64_t i = lattice.sites; i-- > 0;) {
+      number = number * lattice.categories + state.x.select(1, i).to(torch::kInt64);
+    }
+    const auto states = static_cast<int64_t>(law.size());
+    const torch::Tensor pairs = number.view({kPairs, 2});
+    const torch::Tensor count =
+        torch::bincount(pairs.select(1, 0) * states + pairs.select(1, 1), {}, states * states);
+    for (int64_t s = 0; s < states * states; ++s) {
+      const double p = law[s / states] * law[s % states];
+      EXPECT_NEAR(count[s].item<double>() / kPairs, p, 5 * std::sqrt(p * (1 - p) / kPairs))
+          << s / states << " " << s % states;
+    }
+    if (apart.defined()) {
+      EXPECT_FALSE(state.x.equal(apart));
+    }
+    apart = state.x.clone();
+  }
+}
+
+TEST(ClusterGibbs, LeavesTheLawOfTwoChainsAsItIs) {
+  expect_joint_law({4, 2, 1.5}, 1);
+  expect_joint_law({5, 2, 2.5}, 0.7);
+  expect_joint_law({3, 3, 1.5, /*tables=*/true}, 1);
+}
+
+TEST(ClusterGibbs, RefusesWhatDoesNotFit) {
+  const auto model = TinyLattice{4, 2, 1}.model();
+  const auto sampler = make_sampler("cluster-gibbs", groups_of(4), *model);
+  EXPECT_THROW(sampler->init(*model, torch::zeros({6, 4}, torch::kUInt8), torch::arange(6)), Error);
+  RbmModel rbm(torch::zeros({4, 2}), torch::zeros({2}), torch::zeros({4}));
+  EXPECT_THROW(make_sampler("cluster-gibbs", {}, rbm), Error);
+}
+
+}  // namespace
+}  // namespace isinglass
