@@ -16,7 +16,8 @@ namespace {
 
 using reference::TinyLattice;
 
-constexpr int64_t kFirstExchange = kExchangeSteps - 1;  // the number of the step
+// The number of the first step in which both chains of a group of two meet.
+constexpr int64_t kFirstExchange = 2 * kExchangeSteps - 1;
 
 SamplerOptions groups_of(double chains) {
   SamplerOptions options;
