@@ -30,6 +30,9 @@ struct SamplerEntry {
   int64_t site_matrices = 0;
   bool on_base = false;     // true if it needs a model with a base (models/on_base.h)
   bool on_lattice = false;  // true if it needs a model on a lattice (HasLocalSteps)
+  // True if chains exchange parts of their states. Statistics over a chain's steps then say nothing
+  // about the independence of draws, so that only searches (annealing) use the sampler.
+  bool exchanges = false;
 
   // Returns null if the sampler does not read the option.
   const SamplerOptionUse* option(const std::string& option) const;

@@ -194,14 +194,15 @@ std::vector<SamplerEntry> gibbs_samplers() {
                   "clusters of sites in which they differ",
        .paper = "Houdayer 2001",
        .needs = "a lattice",
-       .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
+       .kinds = {StateKind::kBinary, StateKind::kCategorical},
        .options =
            {{.name = "group", .initial = 10, .least = 1, .most = kMostInGroup, .whole = true}},
        .gradient = false,
        .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
          return std::make_unique<ClusterGibbsSampler>(static_cast<int64_t>(*options.group));
        },
-       .on_lattice = true}};
+       .on_lattice = true,
+       .exchanges = true}};
 }
 
 }  // namespace isinglass

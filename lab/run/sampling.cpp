@@ -216,6 +216,11 @@ torch::Tensor Sampling::chain_ids() const {
 }
 
 void Sampling::make_sampler() {
+  require_options(spec_.anneal || !find_sampler(spec_.sampler.name).exchanges,
+                  "`sampler` {} exchanges states between chains, so that their R-hat and effective "
+                  "sample sizes would be wrong; it needs `anneal`, and gibbs with `scan` chromatic "
+                  "makes the same sweeps without it",
+                  spec_.sampler.name);
   const torch::Device device = context_.device;
   const bool warm = !spec_.warm_start.empty();
   if (tempered(spec_)) {

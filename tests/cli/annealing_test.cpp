@@ -244,6 +244,7 @@ TEST_F(Annealing, WrongOptionsAreOneSentence) {
       {run + "--burn-in 9 --anneal warm", "--anneal is 'warm'; two temperatures above 0"},
       {run + "--anneal auto", "--burn-in is 0; at least 2 is needed, or a --time in seconds"},
       {run + "--time 3 --sampler gibbs", "--time is the time of an annealing run, but --anneal"},
+      {run + "--sampler cluster-gibbs", "--sampler cluster-gibbs exchanges states between chains"},
       {run + "--anneal auto --time 3 --burn-in 5", "--time and --burn-in exclude each other"},
       {run + "--anneal auto --time 0", "--time is 0"},
       {run + "--anneal auto --burn-in 9 --rungs 4", "--rungs and --anneal exclude each other"},

@@ -136,7 +136,7 @@ TEST_F(Allocation, NoneOnALattice) {
   for (const SamplerEntry& entry : sampler_registry()) {
     if (!entry.fits(ising)) continue;
     SCOPED_TRACE(entry.name);
-    const int64_t count = of_ten_steps(ising, entry.name, 16);
+    const int64_t count = of_ten_steps(ising, entry.name, 20);
     if (entry.name.find("lsb") != std::string::npos) {
       // LibTorch evaluates the learned balancing function, with the same temporaries in every step.
       EXPECT_EQ(count % 10, 0);
@@ -218,6 +218,7 @@ TEST_F(Allocation, OfAnAnnealedModelStaysWhenOtherChainsComeBetween) {
       SCOPED_TRACE(sample.label + " " + entry.name);
       SamplerOptions options;
       if (entry.option("block")) options.block = 2;
+      if (entry.option("group")) options.group = 1;
       EXPECT_EQ(given_back_by_others(model, *make_sampler(entry.name, options, model)), 0);
     }
   }

@@ -90,6 +90,7 @@ Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool(
   const auto model = target_of(entry);
   SamplerOptions options;
   options.adapt = entry.option("adapt") != nullptr;
+  if (entry.option("group")) options.group = 4;
   const auto sampler = make_sampler(name, options, *model);
   const Shard own = ranks.shard(kChains, entry.option("group") ? 4 : 1);
   const Tensor ids = own.of(torch::arange(kChains));

@@ -12,7 +12,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kChains = 4;
+constexpr int64_t kChains = 20;
 
 torch::Tensor numbers(torch::IntArrayRef shape) {
   return torch::linspace(-1, 1, c10::multiply_integers(shape)).view(shape);
