@@ -1,11 +1,12 @@
 // Exchanges clusters between chains of a lattice (Houdayer 2001, "A cluster Monte Carlo algorithm
 // for 2-dimensional spin glasses"; Zhu, Ochoa & Katzgraber 2015, who call the moves isoenergetic).
 //
-// Two chains x and y at the same β differ at some sites. A cluster is a connected component of these
-// sites in the lattice's graph. The chains exchange their values on the cluster C that holds a
-// chosen site. No site outside C has a neighbour in C at which the chains differ, so that
+// Two chains x and y at the same β differ at some sites. A cluster is a connected component of
+// these sites in the lattice's graph. The chains exchange their values on the cluster C that holds a
+// chosen site. The chains agree at all neighbours of C outside of it, so that
 //
-//   U(x') − U(x) = Σ_{i ∈ C} [ u_{i,y_i} − u_{i,x_i} − Σ_{j ~ i} w_ij (c_ij(y_i, y_j) − c_ij(x_i, x_j)) ]
+//   U(x') − U(x) = Σ_{i ∈ C} [ u_{i,y_i} − u_{i,x_i}
+//                              − Σ_{j ~ i} w_ij (c_ij(y_i, y_j) − c_ij(x_i, x_j)) ]
 //
 // with w_ij = ½ for j ∈ C and 1 otherwise, and U(x') + U(y') = U(x) + U(y). The chains differ at the
 // same sites after the exchange, so that the reverse move is as probable, and the exchange leaves

@@ -1,5 +1,5 @@
-// cluster-gibbs: a step with an exchange of clusters leaves the law of two chains together as it is,
-// keeps their energies, and refuses models and numbers of chains that do not fit.
+// cluster-gibbs: a step with an exchange of clusters leaves the law of two chains together as it
+// is, keeps their energies, and refuses models and numbers of chains that do not fit.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
