@@ -2,8 +2,8 @@
 // for 2-dimensional spin glasses"; Zhu, Ochoa & Katzgraber 2015, who call the moves isoenergetic).
 //
 // Two chains x and y at the same β differ at some sites. A cluster is a connected component of
-// these sites in the lattice's graph. The chains exchange their values on the cluster C that holds a
-// chosen site. The chains agree at all neighbours of C outside of it, so that
+// these sites in the lattice's graph. The chains exchange their values on the cluster C that holds
+// a chosen site. They agree at all neighbours of C outside of it, so that
 //
 //   U(x') − U(x) = Σ_{i ∈ C} [ u_{i,y_i} − u_{i,x_i}
 //                              − Σ_{j ~ i} w_ij (c_ij(y_i, y_j) − c_ij(x_i, x_j)) ]
