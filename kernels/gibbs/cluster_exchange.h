@@ -12,9 +12,9 @@
 // same sites after the exchange, so that the reverse move is as probable, and the exchange leaves
 // π(x) π(y) invariant without a rejection.
 //
-// Chains form groups of consecutive ones. Every kExchangeSteps steps, the chains of a group exchange
-// by pairs: those whose numbers within the group add up to t modulo the size of the group, with t
-// the number of exchanges so far, so that each chain meets all others in turn.
+// Chains form groups of consecutive ones. Every kExchangeSteps steps, the chains of a group
+// exchange by pairs: those whose numbers within the group add up to t modulo the size of the group,
+// with t the number of exchanges so far, so that each chain meets all others in turn.
 #pragma once
 
 #include <cstdint>
