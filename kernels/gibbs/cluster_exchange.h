@@ -8,9 +8,9 @@
 //   U(x') − U(x) = Σ_{i ∈ C} [ u_{i,y_i} − u_{i,x_i}
 //                              − Σ_{j ~ i} w_ij (c_ij(y_i, y_j) − c_ij(x_i, x_j)) ]
 //
-// with w_ij = ½ for j ∈ C and 1 otherwise, and U(x') + U(y') = U(x) + U(y). The chains differ at the
-// same sites after the exchange, so that the reverse move is as probable, and the exchange leaves
-// π(x) π(y) invariant without a rejection.
+// with w_ij = ½ for j ∈ C and 1 otherwise, and U(x') + U(y') = U(x) + U(y). The chains differ at
+// the same sites after the exchange, so that the reverse move is as probable, and the exchange
+// leaves π(x) π(y) invariant without a rejection.
 //
 // Chains form groups of consecutive ones. Every kExchangeSteps steps, the chains of a group
 // exchange by pairs: those whose numbers within the group add up to t modulo the size of the group,
