@@ -91,6 +91,37 @@ void BestSolution::look(const torch::Tensor& x, const torch::Tensor& energy) {
   }
 }
 
+// Removes the chains of `rows` that violate a constraint, and replaces −U in `values` by the value.
+// −U is the value minus the penalty of each violation, so that most chains are known without their
+// violations, which take a product for each edge.
+void BestSolution::keep_feasible(const torch::Tensor& x, std::vector<int64_t>& rows,
+                                 std::vector<double>& values) const {
+  const auto states_of = [&] { return x.index_select(0, torch::tensor(rows).to(x.device())); };
+  const auto numbers_of = [](const torch::Tensor& numbers) {
+    const torch::Tensor on_host = numbers.to(torch::kCPU, torch::kFloat64).contiguous();
+    return std::vector<double>(on_host.data_ptr<double>(),
+                               on_host.data_ptr<double>() + on_host.numel());
+  };
+  const auto keep = [&](const auto& kept) {
+    size_t count = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!kept(i)) continue;
+      rows[count] = rows[i];
+      values[count++] = values[i];
+    }
+    rows.resize(count);
+    values.resize(count);
+  };
+  std::vector<double> objective = numbers_of(problem_->objective(states_of()));
+  keep([&](size_t i) {
+    return values[i] >= objective[i] - std::max(problem_->penalty() / 2, rounding_at(objective[i]));
+  });
+  if (rows.empty()) return;
+  values = numbers_of(problem_->objective(states_of()));
+  const std::vector<double> violations = numbers_of(problem_->violations(states_of()));
+  keep([&](size_t i) { return violations[i] == 0; });
+}
+
 // Examines one step. −U is the value, or more than the value if constraints are violated, so that a
 // chain whose −U is below the best value need not be examined. In most steps there is none.
 void BestSolution::look_at_step(const torch::Tensor& x, const double* energy, int64_t step) {
@@ -107,12 +138,8 @@ void BestSolution::look_at_step(const torch::Tensor& x, const double* energy, in
   }
   if (rows.empty()) return;
   if (constrained_) {
-    const torch::Tensor states = x.index_select(0, torch::tensor(rows).to(x.device()));
-    const torch::Tensor objective = problem_->objective(states)
-                                        .masked_fill(problem_->violations(states) > 0, kNone)
-                                        .to(torch::kCPU, torch::kFloat64)
-                                        .contiguous();
-    values.assign(objective.data_ptr<double>(), objective.data_ptr<double>() + rows.size());
+    keep_feasible(x, rows, values);
+    if (rows.empty()) return;
   }
   const size_t top =
       static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());

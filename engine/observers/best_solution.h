@@ -74,6 +74,8 @@ class BestSolution : public Observer {
   void look(const torch::Tensor& x, const torch::Tensor& energy);
   void look_at_step(const torch::Tensor& x, const double* energy, int64_t step);
   void look_at_kept();
+  void keep_feasible(const torch::Tensor& x, std::vector<int64_t>& rows,
+                     std::vector<double>& values) const;
   double value_of_state() const;
 
   EnergyModel& model_;

@@ -72,7 +72,8 @@ def reached(part, name, value):
 
 
 def solved(program, part, name, seed, seconds, folder):
-    """Anneals an instance for some seconds and returns what the results hold of it."""
+    """Anneals an instance for some seconds and returns what the results hold of it, or None if its
+    temperatures are not found in this time."""
     model, _, file = PARTS[part]
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "run"
@@ -86,6 +87,8 @@ def solved(program, part, name, seed, seconds, folder):
              str(seed), "--threads", "1", "--device", "cpu", "--no-samples", "--quiet", "--out",
              str(out)],
             capture_output=True, text=True, check=False)
+        if "which leaves none for steps" in done.stderr:
+            return None
         if done.returncode:
             raise RuntimeError(f"{name}: {done.stderr}")
         summary = json.loads((out / "summary.json").read_text())
@@ -114,6 +117,8 @@ def measure(options):
                 run["part"], run["instance"], run["seed"], run["time"])), None)
             if run is None:
                 run = solved(options.program, part, name, seed, seconds, folder)
+                if run is None:
+                    continue
                 with writing:
                     keep(results, run)
             if reached(part, name, run["value"]):
