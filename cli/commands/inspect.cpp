@@ -82,12 +82,13 @@ Json describe_value(const PtValue& value) {
       value.value);
 }
 
-// Adds rows of states that can be shown as a picture: their last dimension is H·W.
-void add_images(Finding& finding, torch::Tensor states, ImageSize image) {
+// Adds rows of states that can be shown as a picture: their last dimension is H·W, or they are
+// images [N, H, W] of any size. States of chains, [draws, chains, sites], are no such images.
+void add_images(Finding& finding, torch::Tensor states, ImageSize image, bool of_chains = false) {
   const bool flat =
       states.dim() >= 2 && states.scalar_type() == torch::kUInt8 && states.numel() > 0;
   if (!flat) return;
-  if (states.dim() == 3 && states.size(2) != image.height * image.width) {
+  if (!of_chains && states.dim() == 3 && states.size(2) != image.height * image.width) {
     image = {states.size(1), states.size(2)};  // images [N, H, W]
     states = states.flatten(1);
   }
@@ -137,7 +138,7 @@ Finding inspect_pt(const fs::path& file, ImageSize image) {
   for (const char* key : {"samples", "buffer", "x"}) {
     const PtValue* entry = dict ? find(*dict, key) : nullptr;
     if (entry && entry->is_tensor()) {
-      add_images(finding, std::get<torch::Tensor>(entry->value), image);
+      add_images(finding, std::get<torch::Tensor>(entry->value), image, /*of_chains=*/true);
     }
   }
   return finding;

@@ -73,12 +73,14 @@ std::string annealing_text(const Json& summary) {
     return text + fmt::format("  time to solution (99 %) at least {} s, at a level of 97.5 %\n",
                               number(run["time_to_solution_interval"][0]));
   }
-  return text + fmt::format(
-                    "  time to solution (99 %) {} s, that is {} chains of {} s each; 95 % interval "
-                    "{} to {} s\n",
-                    number(run["time_to_solution"]), number(run["chains_needed"]),
-                    number(run["seconds_per_chain"]), number(run["time_to_solution_interval"][0]),
-                    number(run["time_to_solution_interval"][1]));
+  const std::string needed = number(run["chains_needed"]);
+  return text +
+         fmt::format(
+             "  time to solution (99 %) {} s, the share of {} chain{} in the run's time ({} s "
+             "each); 95 % interval {} to {} s\n",
+             number(run["time_to_solution"]), needed, needed == "1" ? "" : "s",
+             number(run["seconds_per_chain"]), number(run["time_to_solution_interval"][0]),
+             number(run["time_to_solution_interval"][1]));
 }
 
 // Returns lines with the mixing of the chains, which an annealing run does not seek.
@@ -86,7 +88,8 @@ std::string mixing_text(const Json& summary) {
   if (summary.contains("annealing")) return "";
   const Json& ess = summary["ess"];
   const int64_t still = ess.value("stuck", int64_t{0});
-  const std::string stuck = still > 0 ? fmt::format(", 0 of {} stuck chains", still) : "";
+  const std::string stuck =
+      still > 0 ? fmt::format(", with 0 for each of the {} that stood still", still) : "";
   return fmt::format(
       "  bulk ESS of the {} over all chains {}, R-hat {}{}\n"
       "  ESS of the papers, a mean over chains: {} ± {} ({} per step, {} per second and chain){}\n",

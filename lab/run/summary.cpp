@@ -169,7 +169,7 @@ std::string unmoved_warning(const Json& summary) {
 }
 
 std::string rhat_warning(const Json& summary) {
-  constexpr int64_t kEnoughDraws = 100;
+  constexpr int64_t kEnoughDraws = 50;
   if (summary["draws"] < kEnoughDraws || !summary["rhat"].is_number() ||
       !(summary["rhat"].get<double>() > kConvergedRhat))
     return "";

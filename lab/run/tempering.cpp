@@ -116,8 +116,8 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
       options_of(spec, plan.burn_in, plan.steps, *spec.chains, model, context);
   options.lowest = spec.lowest_beta.value_or(0);
   require_options(options.rungs || plan.burn_in > 0 || warm,
-                  "`rungs` auto finds the number of rungs in "
-                  "burn-in, but `burn-in` is 0; at least 1 is needed");
+                  "`rungs` auto finds the number of rungs in burn-in, but `burn-in` is 0; some "
+                  "hundreds of steps are needed");
   options.path = path_for(spec.sampler, model);
   Factorised reference = reference_of(options.path, model, device, spec.start_scale);
   if (limit) {

@@ -18,7 +18,8 @@ Fields<RestrictionSpec> restriction_fields(const std::string& rows, const std::s
              .unit = "FILE",
              .help = "keeps some sites at given values and samples the others given them: a file "
                      "(.pt, .npy) of values [D]" +
-                     rows + "; -1 or NaN marks a site that is sampled"}),
+                     rows +
+                     "; NaN, or -1 if states are whole numbers, marks a site that is sampled"}),
       field(&RestrictionSpec::allowed,
             {.name = "allowed",
              .unit = "FILE",

@@ -326,7 +326,8 @@ sites that are left (numbers of the allowed values of each, if these are given),
 makes whole states, and its energies are this target's.
 
 Args:
-    fixed: values [sites]; -1 or NaN marks a site that is sampled, and the others keep their values.
+    fixed: values [sites]; NaN, or -1 if states are whole numbers, marks a site that is sampled, and
+        the others keep their values.
     allowed: a table [sites, values] that is not 0 where a site may take a value.
     within: the number of sites at which states may differ from the reference.
     reference: with within, a state [sites].

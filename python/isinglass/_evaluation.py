@@ -167,8 +167,8 @@ Args:
         sampler(), whose seed is used if seed= is not given.
     mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
         the target's own base, else the mean of the images, else the uniform distribution.
-    fixed: log Z of some sites given the others: values [sites], or a file of them; -1 or NaN marks
-        a site that is sampled, and the other sites keep their values.
+    fixed: log Z of some sites given the others: values [sites], or a file of them; NaN, or -1 if
+        states are whole numbers, marks a site that is sampled, and the others keep their values.
     allowed: log Z of the states of some values: a table [sites, values], or a file of it, that is
         not 0 where a site may take a value.
     reference: with within=k, log Z of the states that differ from this one, [sites], at k sites at

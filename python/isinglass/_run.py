@@ -266,8 +266,8 @@ Args:
     init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
     data: for init="data" and inpaint=: images, as train() takes them, or the name of a data set.
     fixed: samples some sites given the others: values [sites], or [N, sites] with a row for each
-        chain or for as many consecutive ones, or a file of them; -1 or NaN marks a site that is
-        sampled, and the other sites keep their values.
+        chain or for as many consecutive ones, or a file of them; NaN, or -1 if states are whole
+        numbers, marks a site that is sampled, and the other sites keep their values.
     allowed: limits the values of sites: a table [sites, values], or a file of it, that is not 0
         where a site may take a value.
     reference: with within=k, limits the states to those that differ from this one at k sites at
