@@ -102,6 +102,7 @@ void BestSolution::keep_feasible(const torch::Tensor& x, std::vector<int64_t>& r
     return std::vector<double>(on_host.data_ptr<double>(),
                                on_host.data_ptr<double>() + on_host.numel());
   };
+  const std::vector<double> objective = numbers_of(problem_->objective(states_of()));
   const auto keep = [&](const auto& kept) {
     size_t count = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -112,12 +113,13 @@ void BestSolution::keep_feasible(const torch::Tensor& x, std::vector<int64_t>& r
     rows.resize(count);
     values.resize(count);
   };
-  std::vector<double> objective = numbers_of(problem_->objective(states_of()));
   keep([&](size_t i) {
-    return values[i] >= objective[i] - std::max(problem_->penalty() / 2, rounding_at(objective[i]));
+    const double rounding = std::max(problem_->penalty() / 2, rounding_at(objective[i]));
+    if (!(values[i] >= objective[i] - rounding)) return false;
+    values[i] = objective[i];
+    return true;
   });
   if (rows.empty()) return;
-  values = numbers_of(problem_->objective(states_of()));
   const std::vector<double> violations = numbers_of(problem_->violations(states_of()));
   keep([&](size_t i) { return violations[i] == 0; });
 }

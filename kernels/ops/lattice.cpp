@@ -15,7 +15,7 @@ namespace {
 
 // Limits the matrix of couplings to half a GiB.
 constexpr int64_t kMostProductSites = 8192;
-// A site of a product takes this share of the time of a neighbour in a sum.
+// So many sites of a product take the time of one neighbour in a sum.
 constexpr int64_t kProductSites = 8;
 
 // Evaluates a lattice on the CPU: Σ_j c_ij x_j of all sites and chains is one matrix product.
@@ -70,6 +70,8 @@ void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor&
 }
 
 void round_for_exact_sums(LatticeTensors& l) {
+  l.exact_sums = false;
+  if (!l.unary.is_cpu()) return;
   const int64_t sites = l.unary.size(0);
   const Lattice lattice = lattice_pointers(l, torch::empty({0, sites}, torch::kUInt8));
   const Tensor unary = torch::empty_like(l.unary), coupling = torch::empty_like(l.coupling);

@@ -51,8 +51,8 @@ void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_h
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);
 
-// Rounds the weights of a lattice on the CPU for exact sums, if kernels/lattice/exact_sums_cpu.h
-// allows it.
+// Rounds the weights for exact sums and notes it in exact_sums, if the lattice is on the CPU and
+// kernels/lattice/exact_sums_cpu.h allows it.
 void round_for_exact_sums(LatticeTensors& lattice);
 // Returns true if a CPU evaluates the lattice by matrix products.
 bool uses_products(const LatticeTensors& lattice);

@@ -88,6 +88,16 @@ TEST(DenseLattice, AHugeFieldTakesNoDigitsOfOtherSites) {
   EXPECT_TRUE(lattice_from_edges(unary, edges, coupling.sign(), 0).exact_sums);
 }
 
+// The meta device stands for a GPU, where an annealed lattice is made from one that is rounded.
+TEST(DenseLattice, OnAnotherDeviceStaysAsItIs) {
+  ops::LatticeTensors lattice = complete_lattice(20, true);
+  ASSERT_TRUE(lattice.exact_sums);
+  lattice.unary = lattice.unary.to(torch::kMeta);
+  lattice.coupling = lattice.coupling.to(torch::kMeta);
+  ops::round_for_exact_sums(lattice);
+  EXPECT_FALSE(lattice.exact_sums);
+}
+
 TEST(DenseLattice, IsBinaryFiniteAndOfManyNeighbours) {
   const int64_t sites = 20;
   const torch::Tensor edges = all_pairs(sites),
