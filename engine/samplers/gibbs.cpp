@@ -169,6 +169,27 @@ StepInfo ClusterGibbsSampler::steps(EnergyModel& model, ChainState& state, StepP
   return {.evaluations = calls};
 }
 
+void MetropolisSweepSampler::prepare(const EnergyModel& model, ChainState&) const {
+  require_made_for(local_steps_of(model), model);
+}
+
+StepInfo MetropolisSweepSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                                       int64_t n) const {
+  HasLocalSteps& local = *model.local_steps();
+  LocalTensors at = local.local_tensors(state.current);
+  local.local_lattice().tempered_sweeps(n, at.beta, params.rng, state.chain_ids, state.x, at.energy,
+                                        state.statistics, backwards_, SiteRule::kMetropolis);
+  local.finish_local_steps(state.current);
+  params.advance(n);
+  return {.evaluations = n};
+}
+
+std::unique_ptr<Sampler> MetropolisSweepSampler::reversed(int64_t) const {
+  auto sampler = std::make_unique<MetropolisSweepSampler>(!backwards_);
+  sampler->set_identity(name(), settings());
+  return sampler;
+}
+
 std::vector<SamplerEntry> gibbs_samplers() {
   return {
       {.name = "gibbs",
@@ -202,7 +223,20 @@ std::vector<SamplerEntry> gibbs_samplers() {
          return std::make_unique<ClusterGibbsSampler>(static_cast<int64_t>(*options.group));
        },
        .on_lattice = true,
-       .exchanges = true}};
+       .exchanges = true},
+      {.name = "metropolis",
+       .summary =
+           "sweeps of a lattice that flip each site with probability min(1, exp(-d)), where d "
+           "is the change of the energy; conditionally independent sites together",
+       .paper = "Metropolis et al. 1953",
+       .needs = "a lattice",
+       .kinds = {StateKind::kBinary},
+       .options = {},
+       .gradient = false,
+       .make = [](const SamplerOptions&, const EnergyModel&) -> std::unique_ptr<Sampler> {
+         return std::make_unique<MetropolisSweepSampler>();
+       },
+       .on_lattice = true}};
 }
 
 }  // namespace isinglass

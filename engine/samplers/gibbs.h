@@ -6,7 +6,9 @@
 //                       Gretton & Guestrin 2011), in an RBM the hidden units and then the sites
 //
 // `cluster-gibbs` adds to chromatic sweeps of a lattice that chains of a group exchange clusters of
-// sites in which they differ (kernels/gibbs/cluster_exchange.h).
+// sites in which they differ (kernels/gibbs/cluster_exchange.h). `metropolis` makes the sweeps with
+// a Metropolis test of every flip in place of a draw (Metropolis et al. 1953;
+// kernels/random/bernoulli.h).
 //
 // Draws are always accepted, and every scan leaves π invariant. Models with cheap conditionals
 // supply them; for other models a step evaluates the K − 1 neighbours in one batch. One-site steps
@@ -90,6 +92,23 @@ class ClusterGibbsSampler : public SweepSampler {
 
  private:
   int64_t group_;
+};
+
+// Tests the flip of every site of a binary lattice in one step, sites of one colour at once.
+class MetropolisSweepSampler : public SweepSampler {
+ public:
+  explicit MetropolisSweepSampler(bool backwards = false) : backwards_(backwards) {}
+
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  // Goes through the colours in reverse.
+  std::unique_ptr<Sampler> reversed(int64_t last) const override;
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
+
+ private:
+  bool backwards_;
 };
 
 // Gives each chain that moved (choice ≥ 0, int64 [B]) the cache of its chosen candidate.

@@ -1,6 +1,7 @@
-// Performs Gibbs sweeps by colours (Gonzalez, Low, Gretton & Guestrin 2011, "Parallel Gibbs
-// sampling"). Sites of one colour have no edge between them, so that their exact conditionals do
-// not depend on each other and all can be drawn at once. A step goes through all colours.
+// Performs sweeps by colours (Gonzalez, Low, Gretton & Guestrin 2011, "Parallel Gibbs sampling").
+// Sites of one colour have no edge between them, so that their exact conditionals do not depend on
+// each other and all can be drawn at once. A step goes through all colours. Binary sites can take a
+// Metropolis test instead (kernels/random/bernoulli.h).
 //
 // On a GPU a launch takes many steps, with the chain's state in shared memory; a state that is too
 // large for that takes one launch per colour.
@@ -22,10 +23,12 @@
 
 namespace isinglass {
 
+// Says in which order a sweep goes through the sites, and how it draws binary ones.
 struct Colouring {
   int64_t colours;
   const int64_t* offset;  // [colours + 1]. Colour k has the ranks offset[k] … offset[k + 1] − 1.
   const int32_t* site;    // [D]. Lists the sites in the order of their colours.
+  SiteRule rule = SiteRule::kHeatBath;
 };
 
 // Gives the energies of a site's values, times β, from LocalEnergies or WrittenLocalEnergies.
@@ -68,7 +71,10 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
   if (lattice.categories == 2) {
     const double d = flip_energy(lattice, x, site);
     draw.finite = std::isfinite(d);
-    if (draw.finite) to = draw_by_word(beta * d, word, rest);
+    if (draw.finite) {
+      to = colouring.rule == SiteRule::kHeatBath ? draw_by_word(beta * d, word, rest)
+                                                 : draw_by_word(beta * d, from != 0, word, rest);
+    }
     draw.moved = to != from;
     if (draw.moved) draw.difference = to ? d : -d;
   } else {

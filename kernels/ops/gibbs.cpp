@@ -270,7 +270,7 @@ void make_kept(const Tensor& x, KeptFieldTensors& kept) {
 
 }  // namespace
 
-void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
+void chromatic_sweep(const LatticeTensors& l, SiteRule rule, int64_t steps, const Tensor& rng,
                      const Tensor& chain_ids, const Tensor& beta,
                      const ThresholdTensors& thresholds, KeptFieldTensors& kept, Tensor& x,
                      Tensor& energy, Scratch& scratch, StepBuffers& counts) {
@@ -283,10 +283,10 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
   check(energy, x, torch::kFloat64, chains, "energy");
   if (beta.defined()) check(beta, x, torch::kFloat64, chains, "beta");
   const Colouring colouring{l.colour_offset.numel() - 1, data<int64_t>(l.colour_offset),
-                            data<int32_t>(l.coloured)};
+                            data<int32_t>(l.coloured), rule};
   auto* numbers =
       scratch.numbers<double>(x, x.is_cuda() ? cuda::sweep_scratch(chains, lattice.sites) : 0);
-  if (l.neighbourhoods.defined() && looks_up_sweeps(x, beta)) {
+  if (rule == SiteRule::kHeatBath && l.neighbourhoods.defined() && looks_up_sweeps(x, beta)) {
     const NeighbourhoodTable table = neighbourhood_pointers(l.neighbourhoods, x);
     if (!beta.defined()) {
       return run_twin(x, cpu::table_sweep, cuda::table_sweep, table, colouring, chains, steps,

@@ -5,6 +5,7 @@
 #include "io/torch.h"
 #include "kernels/ops/lattice.h"
 #include "kernels/ops/metropolis.h"
+#include "kernels/random/bernoulli.h"
 
 namespace isinglass::ops {
 
@@ -79,10 +80,11 @@ void exchange_clusters(const LatticeTensors& lattice, int64_t group, const Tenso
                        const Tensor& chain_ids, const Tensor& beta, Tensor& x, Tensor& energy,
                        Scratch& scratch);
 
-// Performs `steps` sweeps; x uint8 [B, D] and energy float64 [B] are updated in place. beta is
-// float64 [B], or undefined for 1. The lattice must have its colours. `thresholds` must belong to
-// these β, and `kept` to this lattice.
-void chromatic_sweep(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
+// Performs `steps` sweeps, in which binary sites are drawn by `rule`; x uint8 [B, D] and energy
+// float64 [B] are updated in place. beta is float64 [B], or undefined for 1. The lattice must have
+// its colours. `thresholds`, which serve the heat bath only, must belong to these β, and `kept` to
+// this lattice.
+void chromatic_sweep(const LatticeTensors& lattice, SiteRule rule, int64_t steps, const Tensor& rng,
                      const Tensor& chain_ids, const Tensor& beta,
                      const ThresholdTensors& thresholds, KeptFieldTensors& kept, Tensor& x,
                      Tensor& energy, Scratch& scratch, StepBuffers& counts);

@@ -49,6 +49,14 @@ bool exchanges_clusters(LatticeModel& lattice, int64_t chains) {
   return chains % kClusterGroup == 0 && entries > 0 && entries <= kClusterNeighbours * sites;
 }
 
+// Returns true if an annealing run tests the flips of a lattice's sites rather than draws the sites.
+// Tests need fewer sweeps to as good a state (docs/guide/combinatorial-problems.md), but draws that
+// tables of neighbourhoods look up are faster by more than that.
+bool tests_flips(LatticeModel& lattice) {
+  lattice.lattice(lattice.device());
+  return lattice.space().kind == StateKind::kBinary && !lattice.neighbourhoods();
+}
+
 // Returns states where the instance's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
   const auto* wrong = dynamic_cast<const WrongGradientModel*>(&model);
@@ -274,6 +282,8 @@ void Sampling::name_sampler(bool restricted) {
   if (lattice && exchanges_clusters(*lattice, spec_.chains.value_or(kDefaultChains))) {
     spec_.sampler.name = "cluster-gibbs";
     spec_.sampler.options.try_emplace("group", static_cast<double>(kClusterGroup));
+  } else if (lattice && tests_flips(*lattice)) {
+    spec_.sampler.name = "metropolis";
   } else if (lattice) {
     spec_.sampler.name = "gibbs";
     spec_.sampler.options.try_emplace("scan", "chromatic");

@@ -142,9 +142,10 @@ int64_t LatticeModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
 void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
                                    const torch::Tensor& rng, const torch::Tensor& chain_ids,
                                    torch::Tensor& x, torch::Tensor& energy,
-                                   ops::StepBuffers& counts, bool backwards) {
+                                   ops::StepBuffers& counts, bool backwards, SiteRule rule) {
   lattice(x.device());
-  neighbourhoods();  // computes the tables that the sweep uses
+  const bool heat_bath = rule == SiteRule::kHeatBath;
+  if (heat_bath) neighbourhoods();  // computes the tables that the sweep uses
   OnDevice& own = *on_device_.last();
   ops::ThresholdTensors& thresholds = own.thresholds;
   ops::LatticeTensors graph = own.lattice;
@@ -157,8 +158,8 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
     graph.coloured = own.coloured_back;
     graph.colour_offset = own.colour_offset_back;
   }
-  if (beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
-  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, own.kept, x, energy,
+  if (heat_bath && beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
+  ops::chromatic_sweep(graph, rule, steps, rng, chain_ids, beta, thresholds, own.kept, x, energy,
                        scratch_, counts);
 }
 

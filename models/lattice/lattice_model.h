@@ -29,9 +29,11 @@ class LatticeModel : public EnergyModel,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
   // Makes such sweeps of chains that target exp(−β U), with β float64 [B] (undefined: 1); `energy`
   // is U. With `backwards` the last colour comes first, which is the time reversal of a sweep.
+  // Binary sites are drawn by `rule` (kernels/random/bernoulli.h).
   void tempered_sweeps(int64_t steps, const torch::Tensor& beta, const torch::Tensor& rng,
                        const torch::Tensor& chain_ids, torch::Tensor& x, torch::Tensor& energy,
-                       ops::StepBuffers& counts, bool backwards = false);
+                       ops::StepBuffers& counts, bool backwards = false,
+                       SiteRule rule = SiteRule::kHeatBath);
 
   HasLocalSteps* local_steps() override { return this; }
   LatticeModel& local_lattice() override { return *this; }

@@ -106,10 +106,25 @@ inline Matrix product(const Matrix& a, const Matrix& b) {
   return c;
 }
 
-// One-site Gibbs of the sites in this order.
-inline Matrix sweep_transitions(const Target& target, const std::vector<int>& order) {
-  Matrix t = gibbs_transitions(target, order.front());
-  for (size_t n = 1; n < order.size(); ++n) t = product(t, gibbs_transitions(target, order[n]));
+// One Metropolis test of the flip of a binary site.
+inline Matrix flip_transitions(const Target& target, int site) {
+  const auto& states = target.table.states;
+  Matrix t(states.size(), std::vector<double>(states.size(), 0.0));
+  for (size_t s = 0; s < states.size(); ++s) {
+    State y = states[s];
+    y[site] = 1 - y[site];
+    const int e = target.table.index(y);
+    t[s][e] = std::min(1.0, std::exp(target.energy[s] - target.energy[e]));
+    t[s][s] = 1 - t[s][e];
+  }
+  return t;
+}
+
+// Steps at one site each, by default Gibbs draws, of the sites in this order.
+inline Matrix sweep_transitions(const Target& target, const std::vector<int>& order,
+                                Matrix (*at_site)(const Target&, int) = gibbs_transitions) {
+  Matrix t = at_site(target, order.front());
+  for (size_t n = 1; n < order.size(); ++n) t = product(t, at_site(target, order[n]));
   return t;
 }
 

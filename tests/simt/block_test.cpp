@@ -84,7 +84,8 @@ struct SweepOutcome {
 // Makes `launches` calls of `steps` steps each, with or without one β per chain. broken: the energy
 // of a value is not finite.
 SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps, Twin twin,
-                   bool tempered = false, bool broken = false, bool tables = false) {
+                   bool tempered = false, bool broken = false, bool tables = false,
+                   SiteRule rule = SiteRule::kHeatBath) {
   Inputs inputs(15);
   Ring ring(size.sites, categories, inputs);
   if (broken) ring.unary[1] = NAN;
@@ -110,9 +111,9 @@ SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps
   int64_t rng[] = {kRng[0], kRng[1]};
   for (int n = 0; n < launches; ++n) {
     (twin == Twin::kCpu ? cpu::chromatic_sweep : cuda::chromatic_sweep)(
-        ring.lattice(size.sites, categories), {3, offset.data(), site.data()}, size.chains, steps,
-        rng, ids.data(), tempered ? beta.data() : nullptr, o.x.data(), o.energy.values.data(),
-        o.counts.pointers(), scratch.data(), nullptr);
+        ring.lattice(size.sites, categories), {3, offset.data(), site.data(), rule}, size.chains,
+        steps, rng, ids.data(), tempered ? beta.data() : nullptr, o.x.data(),
+        o.energy.values.data(), o.counts.pointers(), scratch.data(), nullptr);
     (twin == Twin::kCpu ? cpu::advance : cuda::advance)(rng, steps, nullptr);
   }
   return o;
@@ -126,6 +127,10 @@ TEST(ChromaticTwins, SweepAlike) {
         expect_twins([&, tempered = tempered, tables = tables](Twin twin) {
           return sweep(size, categories, 1, 2, twin, tempered, false, tables);
         });
+        if (categories != 2) continue;
+        expect_twins([&, tempered = tempered, tables = tables](Twin twin) {
+          return sweep(size, 2, 1, 2, twin, tempered, false, tables, SiteRule::kMetropolis);
+        });
       }
     }
   }
@@ -138,6 +143,10 @@ TEST(ChromaticTwins, SweepLargeStatesAlike) {
   for (const int categories : {2, 5}) {
     for (const bool tempered : {false, true}) {
       expect_twins([&](Twin twin) { return sweep(kLarge, categories, 1, 2, twin, tempered); });
+      if (categories != 2) continue;
+      expect_twins([&](Twin twin) {
+        return sweep(kLarge, 2, 1, 2, twin, tempered, false, false, SiteRule::kMetropolis);
+      });
     }
   }
 }

@@ -94,14 +94,35 @@ struct KeptFieldLanes {
 };
 
 // Draws the values of a tile with all bits of their random numbers. `d` is multiplied by β.
-void resolve(const Tile& tile, const PhiloxStream* draws, const double* d, double* up) {
+template <SiteRule rule>
+void resolve(const Tile& tile, const PhiloxStream* draws, const double* d, const double* from,
+             double* to) {
   for (int i = 0; i < kTile; ++i) {
     const double u = rank_uniform(draws[i % kChainLanes], tile.rank[i / kChainLanes]);
-    up[i] = BernoulliConditional(d[i]).one(u) ? 1 : 0;
+    const BernoulliConditional conditional = rule == SiteRule::kHeatBath
+                                                 ? BernoulliConditional(d[i])
+                                                 : BernoulliConditional(d[i], from[i] != 0);
+    to[i] = conditional.one(u) ? 1 : 0;
   }
 }
 
-template <int kBytes, class Fields>
+// Draws the values of a tile by a rule from their present ones. `d` is multiplied by β; `word`
+// holds the first words of the random numbers, the other bits of which are drawn where needed.
+template <SiteRule rule>
+[[gnu::always_inline]] inline void draw_tile(const Tile& tile, const PhiloxStream* draws,
+                                             const double* d, const double* from,
+                                             const uint32_t* word, double* to) {
+  constexpr bool heat_bath = rule == SiteRule::kHeatBath;
+  bool open;
+  if constexpr (heat_bath) {
+    open = draw_by_words<kTile>(d, word, to);
+  } else {
+    open = draw_by_words<kTile>(d, from, word, to);
+  }
+  if (open) resolve<rule>(tile, draws, d, from, to);
+}
+
+template <int kBytes, SiteRule rule, class Fields>
 [[gnu::always_inline]] inline SweepCounts sweep_with(const Fields& fields, const Lattice& lattice,
                                                      const Colouring& colouring, int64_t chains,
                                                      const PhiloxStream* draws, const double* beta,
@@ -112,7 +133,7 @@ template <int kBytes, class Fields>
   Numbers difference = none, hops = none, non_finite = none;
   double own_beta[kChainLanes];
   std::copy_n(beta, kChainLanes, own_beta);
-  double d[kTile], tempered[kTile], up[kTile];
+  double d[kTile], tempered[kTile], from[kTile], up[kTile];
   uint32_t word[kTile];
   for (int64_t colour = 0; colour < colouring.colours; ++colour) {
     const int64_t first = colouring.offset[colour], end = colouring.offset[colour + 1];
@@ -124,9 +145,10 @@ template <int kBytes, class Fields>
         const Numbers of_site = tile.inside[k] ? fields.at(tile.site[k]) : none;
         lanes_at<kBytes>(d, k) = of_site;
         lanes_at<kBytes>(tempered, k) = lanes_at<kBytes>(own_beta, 0) * of_site;
+        lanes_at<kBytes>(from, k) = lanes_at<kBytes>(lanes, tile.site[k]);
       }
       fill_words(draws, n, word);
-      if (draw_by_words<kTile>(tempered, word, up)) resolve(tile, draws, tempered, up);
+      draw_tile<rule>(tile, draws, tempered, from, word, up);
       for (int k = 0; k < kTileSites; ++k) {
         if (!tile.inside[k]) continue;
         Numbers& own = lanes_at<kBytes>(lanes, tile.site[k]);
@@ -155,22 +177,33 @@ template <int kBytes, class Fields>
   return counts;
 }
 
+template <int kBytes, class Fields>
+[[gnu::always_inline]] inline SweepCounts sweep_by_rule(
+    const Fields& fields, const Lattice& lattice, const Colouring& colouring, int64_t chains,
+    const PhiloxStream* draws, const double* beta, double* lanes, uint8_t* x) {
+  return colouring.rule == SiteRule::kHeatBath
+             ? sweep_with<kBytes, SiteRule::kHeatBath>(fields, lattice, colouring, chains, draws,
+                                                       beta, lanes, x)
+             : sweep_with<kBytes, SiteRule::kMetropolis>(fields, lattice, colouring, chains, draws,
+                                                         beta, lanes, x);
+}
+
 template <int kBytes>
 [[gnu::always_inline]] inline SweepCounts sweep_lanes_of(const Lattice& lattice,
                                                          const Colouring& colouring, int64_t chains,
                                                          const PhiloxStream* draws,
                                                          const double* beta, double* lanes,
                                                          uint8_t* x) {
-  return sweep_with<kBytes>(SummedFields<kBytes>{lattice, lanes}, lattice, colouring, chains, draws,
-                            beta, lanes, x);
+  return sweep_by_rule<kBytes>(SummedFields<kBytes>{lattice, lanes}, lattice, colouring, chains,
+                               draws, beta, lanes, x);
 }
 
 template <int kBytes>
 [[gnu::always_inline]] inline SweepCounts sweep_kept_lanes_of(
     const Lattice& lattice, const Colouring& colouring, int64_t chains, const PhiloxStream* draws,
     const double* beta, double* lanes, double* field, uint8_t* x) {
-  return sweep_with<kBytes>(KeptFieldLanes<kBytes>{lattice, field}, lattice, colouring, chains,
-                            draws, beta, lanes, x);
+  return sweep_by_rule<kBytes>(KeptFieldLanes<kBytes>{lattice, field}, lattice, colouring, chains,
+                               draws, beta, lanes, x);
 }
 
 template <int kBytes>

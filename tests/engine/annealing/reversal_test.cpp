@@ -114,6 +114,7 @@ TEST(Reversal, OfScansInAnOrder) {
       expect_reversal("gibbs", {.scan = scan}, *model,
                       Factorised::bernoulli(reals({0.3, 0.5, 0.6})), table);
     }
+    if (binary) expect_reversal("metropolis", {}, *model, uniform, table);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "io/error.h"
+#include "models/lattice/ising.h"
 #include "tests/engine/transitions.h"
 #include "tests/reference/block.h"
 #include "tests/reference/lattice_target.h"
@@ -131,6 +132,38 @@ TEST(ChromaticExactness, RealSweepMatchesEnumeration) {
         const Matrix broken = reference::independent_transitions(target, sites);
         EXPECT_GT(reference::stationarity_error(broken, target.probabilities()), 1e-3);
         EXPECT_GT(worst_deviation(real, broken), 7);
+      }
+    }
+  }
+}
+
+// Few sites and complete graphs, whose weights are rounded for exact sums; at β = 1 and tempered.
+TEST(ChromaticExactness, RealMetropolisSweepMatchesEnumeration) {
+  for (const int sites : {1, 3, 4}) {
+    for (const double strength : {0.3, 1.5}) {
+      for (const double beta : {1.0, 0.6}) {
+        SCOPED_TRACE(fmt::format("D {} strength {} beta {}", sites, strength, beta));
+        const torch::Tensor edges =
+            torch::combinations(torch::arange(sites), 2).view({-1, 2}).contiguous();
+        const auto numbers = [&](int64_t count, double first) {
+          return strength * torch::sin(1.7 * torch::arange(count, torch::kFloat64) + first);
+        };
+        IsingModel ising(edges, numbers(edges.size(0), 0.2), numbers(sites, 1.3));
+        TemperedModel tempered(ising, nullptr, torch::kCPU);
+        tempered.set_beta(beta);
+        EnergyModel& model = beta == 1 ? static_cast<EnergyModel&>(ising) : tempered;
+        Target target{reference::StateTable(sites, 2), {}, {}};
+        const torch::Tensor energy = beta * ising.energy(states_tensor(target, 1));
+        for (int64_t s = 0; s < energy.size(0); ++s) {
+          target.energy.push_back(energy[s].item<double>());
+        }
+        const auto order = sweep_order(ising);
+        const Matrix exact =
+            reference::sweep_transitions(target, order, reference::flip_transitions);
+        EXPECT_LT(reference::stationarity_error(exact, target.probabilities()), 1e-10);
+        const Matrix real = real_step(model, target, "metropolis", {}).share;
+        EXPECT_LT(worst_deviation(real, exact), 7);
+        EXPECT_GT(worst_deviation(real, reference::sweep_transitions(target, order)), 7);
       }
     }
   }

@@ -20,6 +20,7 @@ struct DenseGraph {
   std::vector<double> unary, coupling;
   std::vector<int64_t> offset = {0}, colour_offset = {0};
   std::vector<int32_t> neighbour, coloured;
+  SiteRule rule = SiteRule::kHeatBath;
 
   template <class Weight>
   DenseGraph(int64_t count, bool complete, Weight weight) : sites(count) {
@@ -49,7 +50,8 @@ struct DenseGraph {
     return {sites, 2, unary.data(), offset.data(), neighbour.data(), coupling.data(), 0};
   }
   Colouring colouring() const {
-    return {static_cast<int64_t>(colour_offset.size()) - 1, colour_offset.data(), coloured.data()};
+    return {static_cast<int64_t>(colour_offset.size()) - 1, colour_offset.data(), coloured.data(),
+            rule};
   }
   // Returns the graph with weights rounded for exact sums.
   DenseGraph rounded() const {
@@ -123,16 +125,20 @@ TEST(KeptFields, WholeWeightsGiveTheSameBits) {
   std::mt19937 random(3);
   const auto weight = [&] { return static_cast<double>(random() % 9) - 4; };
   for (const bool complete : {false, true}) {
-    SCOPED_TRACE(complete);
-    const DenseGraph graph(80, complete, weight), rounded = graph.rounded();
-    EXPECT_EQ(rounded.unary, graph.unary);
-    EXPECT_EQ(rounded.coupling, graph.coupling);
-    int32_t calm = 0;
-    const Chains kept = run(rounded, How::kKept, &calm);
-    EXPECT_EQ(calm, cpu::kCalmSweeps);  // fields have been kept
-    EXPECT_GT(*std::min_element(kept.hops_sum.begin(), kept.hops_sum.end()), 0);
-    expect_same(kept, run(graph, How::kPlain));
-    expect_same(kept, run(rounded, How::kSummed));
+    for (const SiteRule rule : {SiteRule::kHeatBath, SiteRule::kMetropolis}) {
+      SCOPED_TRACE(complete ? "complete" : "bipartite");
+      DenseGraph graph(80, complete, weight);
+      graph.rule = rule;
+      const DenseGraph rounded = graph.rounded();
+      EXPECT_EQ(rounded.unary, graph.unary);
+      EXPECT_EQ(rounded.coupling, graph.coupling);
+      int32_t calm = 0;
+      const Chains kept = run(rounded, How::kKept, &calm);
+      EXPECT_EQ(calm, cpu::kCalmSweeps);  // fields have been kept
+      EXPECT_GT(*std::min_element(kept.hops_sum.begin(), kept.hops_sum.end()), 0);
+      expect_same(kept, run(graph, How::kPlain));
+      expect_same(kept, run(rounded, How::kSummed));
+    }
   }
 }
 
