@@ -135,8 +135,8 @@ template <int count, class Number, class Value, class Margin>
   return open != 0;
 }
 
-// Draw `count` values as draw_by_word() does, by a heat bath or, given the present values `from`,
-// by Metropolis tests.
+// Draw `count` values as draw_by_word() does, by a heat bath or by Metropolis tests. There the
+// present value is 1 if from[i] > 0.
 template <int count, class Number, class Word, class Value>
 [[gnu::always_inline]] inline bool draw_by_words(const Number* d, const Word* word, Value* value) {
   return draw_by_margins<count>(d, value, [&](int i, float of_site) __attribute__((always_inline)) {
@@ -148,7 +148,7 @@ template <int count, class Number, class Word, class Value>
 [[gnu::always_inline]] inline bool draw_by_words(const Number* d, const Number* from,
                                                  const Word* word, Value* value) {
   int32_t from_one[count];
-  for (int i = 0; i < count; ++i) from_one[i] = from[i] != 0;
+  for (int i = 0; i < count; ++i) from_one[i] = from[i] > 0;
   return draw_by_margins<count>(d, value, [&](int i, float of_site) __attribute__((always_inline)) {
     return word_margin(of_site, from_one[i] != 0, static_cast<uint32_t>(word[i]));
   });
