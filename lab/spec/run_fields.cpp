@@ -147,7 +147,8 @@ Fields<SampleSpec> sample_table() {
               .help = "simulated annealing: burn-in samples exp(-U/T) while T falls from T0 to T1 "
                       "in 100 levels with a constant factor; the steps after burn-in sample at T1. "
                       "auto: temperatures that suit the target. Without `sampler` a sparse graph "
-                      "is sampled by gibbs with `scan` chromatic, and `steps` is 10 by default"}),
+                      "is sampled by metropolis, cluster-gibbs or gibbs with `scan` chromatic, and "
+                      "`steps` is 10 by default"}),
        field(&SampleSpec::time,
              {.name = "time",
               .unit = "SECONDS",

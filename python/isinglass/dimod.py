@@ -47,7 +47,7 @@ def _temperatures(bqm, beta_range):
 class IsinglassSampler(dimod.Sampler, dimod.Initialized):
     """Simulated annealing by Gibbs sampling, as a dimod.Sampler.
 
-    Each read is a chain, and all reads run at once. A sweep draws every variable given the others,
+    Each read is a chain, and all reads run at once. A sweep tests the flip of every variable,
     all variables of one colour of the graph at once, while the temperature falls by a constant
     factor between levels. The energies of the samples are dimod's own, in float64.
 
@@ -143,9 +143,8 @@ def _annealed(bqm, values, sweeps, temperatures, seed, device):
     spin = bqm.vartype is dimod.SPIN
     start = torch.as_tensor((values > 0).astype("uint8"))
     target = models.qubo(bqm, device=device)
-    run = _sample(target, "gibbs", scan="chromatic", chains=len(values),
-                  init=start.to(target.device), anneal=temperatures, burn_in=sweeps - 1, steps=1,
-                  thin=1, seed=seed)
+    run = _sample(target, "metropolis", chains=len(values), init=start.to(target.device),
+                  anneal=temperatures, burn_in=sweeps - 1, steps=1, thin=1, seed=seed)
     last = run.samples[-1].cpu().numpy().astype("int8")
     used = [float(temperature) for temperature in run.summary["anneal"].split(",")]
     return 2 * last - 1 if spin else last, used
