@@ -76,6 +76,7 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
                                 {"skipped_in_a_row", {c.divergence.skipped_in_a_row}},
                                 {"stay_in_a_row", {c.divergence.stay_in_a_row}},
                                 {"alike_in_a_row", {c.divergence.alike_in_a_row}},
+                                {"losses", {c.divergence.losses}},
                                 {"skipped", {c.skipped}},
                                 {"best_score", {c.best_score}},
                                 {"parameters", {to_dict(c.parameters)}},
@@ -106,14 +107,17 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   const auto count = [&](const char* name) {  // older checkpoints lack these numbers
     return entries.has(name) ? entries.get<int64_t>(name) : 0;
   };
+  const auto list = [&](const char* name) {  // and these lists
+    return entries.has(name) ? entries.list(name, torch::kFloat64)
+                             : torch::empty({0}, torch::kFloat64);
+  };
   c.divergence = {entries.get<int64_t>("iterations_apart"),
                   entries.list("differences", torch::kFloat64),
-                  entries.has("acceptances")  // older checkpoints have none
-                      ? entries.list("acceptances", torch::kFloat64)
-                      : torch::empty({0}, torch::kFloat64),
+                  list("acceptances"),
                   count("skipped_in_a_row"),
                   count("stay_in_a_row"),
-                  count("alike_in_a_row")};
+                  count("alike_in_a_row"),
+                  list("losses")};
   if (entries.has("skipped")) c.skipped = entries.get<int64_t>("skipped");
   c.best_score = entries.get<double>("best_score");
   c.parameters = entries.tensors("parameters");

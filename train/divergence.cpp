@@ -21,6 +21,9 @@ constexpr double kLeastShare = 1. / 5;  // fraction of the earlier acceptance
 constexpr double kStays = 0.8;          // autocorrelation
 constexpr double kAlike = 1. / 5;       // spread
 constexpr int64_t kReportsInARow = 2;
+constexpr int64_t kAtEnd = 10;     // iterations
+constexpr double kGrownApart = 2;  // times |d| of the earliest iterations
+constexpr double kGrownLoss = 10;  // times the loss of the first iterations
 
 // Appends a value and keeps at most the latest `most` values.
 void push(std::deque<double>& values, double value, size_t most) {
@@ -36,6 +39,13 @@ std::deque<double> values_of(const torch::Tensor& tensor) {
   const torch::Tensor values = tensor.contiguous();
   const double* first = values.const_data_ptr<double>();
   return {first, first + values.numel()};
+}
+
+// Returns the means of |value| over the first and over the last kAtEnd values.
+std::pair<double, double> means_at_ends(const std::deque<double>& values) {
+  const auto add = [](double sum, double value) { return sum + std::abs(value) / kAtEnd; };
+  return {std::accumulate(values.begin(), values.begin() + kAtEnd, 0.0, add),
+          std::accumulate(values.end() - kAtEnd, values.end(), 0.0, add)};
 }
 
 }  // namespace
@@ -67,6 +77,37 @@ std::string Divergence::check_spread(double spread) {
       "training images, and the time before in less than {:g} times as many; tempered chains or "
       "more steps per iteration may help",
       spread, kAlike);
+}
+
+void Divergence::add_loss(double loss) {
+  losses_.push_back(loss);
+  if (std::ssize(losses_) > 2 * kAtEnd) losses_.erase(losses_.begin() + kAtEnd);
+}
+
+std::string Divergence::at_end() const {
+  constexpr const char* kRemedy =
+      "a lower learning rate may help, and docs/howto/training-diverges.md names more remedies";
+  if (apart_ >= kAtEnd && std::ssize(differences_) >= 2 * kAtEnd) {
+    const auto [before, now] = means_at_ends(differences_);
+    if (now >= kGrownApart * before) {
+      return fmt::format(
+          "training ended while it diverged: the mean energies of data and chains differ by "
+          "{:.4g}, "
+          "and by more than {} (one nat per site) in each of the last {} iterations; {}",
+          differences_.back(), sites_, apart_, kRemedy);
+    }
+  }
+  if (std::ssize(losses_) == 2 * kAtEnd) {
+    const auto [before, now] = means_at_ends(losses_);
+    if (now >= kGrownLoss * before) {
+      return fmt::format(
+          "training ended while it diverged: the mean loss of the last {} iterations is {:.4g}, "
+          "and "
+          "that of the first {} was {:.4g}; {}",
+          kAtEnd, now, kAtEnd, before, kRemedy);
+    }
+  }
+  return "";
 }
 
 void Divergence::skipped(const std::string& reason) {
@@ -114,7 +155,7 @@ void Divergence::check_stuck() const {
 
 Divergence::Memory Divergence::memory() const {
   return {apart_,         tensor_of(differences_), tensor_of(acceptances_), skipped_in_a_row_,
-          stay_in_a_row_, alike_in_a_row_};
+          stay_in_a_row_, alike_in_a_row_,         tensor_of(losses_)};
 }
 
 void Divergence::restore(const Memory& memory) {
@@ -124,6 +165,7 @@ void Divergence::restore(const Memory& memory) {
   alike_in_a_row_ = memory.alike_in_a_row;
   differences_ = values_of(memory.differences);
   acceptances_ = values_of(memory.acceptances);
+  losses_ = values_of(memory.losses);
 }
 
 }  // namespace isinglass

@@ -26,6 +26,12 @@
 //   alike  spread < 1/5 in two reports in a row. All chains are then in one of several modes, and
 //          the parameters drive them from one to the other together.
 //
+// A run may end before these tests are certain. Two tests of its last ten iterations, both of which
+// return a warning, compare them with the earliest ten that are known:
+//
+//   ends apart  |d_t| > one nat per site in each of them, and mean |d| is twice as large.
+//   ends high   the mean loss of an objective without chains is ten times as large.
+//
 // The tests detect something that began up to 200 iterations ago. This length determines how far a
 // run goes back to recover (trainer.h).
 #pragma once
@@ -52,6 +58,10 @@ class Divergence {
   // for the first time since it was last passed; otherwise an empty text.
   std::string check_autocorrelation(double autocorrelation);
   std::string check_spread(double spread);
+  // Adds the loss of the next iteration of an objective without chains.
+  void add_loss(double loss);
+  // Returns a warning if a run that ends now ends in a divergence; otherwise an empty text.
+  std::string at_end() const;
   // Records that the next iteration made no update, for the given reason ("the loss is nan").
   // Throws as check() does.
   void skipped(const std::string& reason);
@@ -64,7 +74,8 @@ class Divergence {
     torch::Tensor differences;     // float64 [at most 2200], oldest first
     torch::Tensor acceptances;     // float64 [at most 450], oldest first
     int64_t skipped_in_a_row = 0;
-    int64_t stay_in_a_row = 0, alike_in_a_row = 0;  // reports
+    int64_t stay_in_a_row = 0, alike_in_a_row = 0;              // reports
+    torch::Tensor losses = torch::empty({0}, torch::kFloat64);  // the first 10 and the last 10
   };
   Memory memory() const;
   void restore(const Memory& memory);
@@ -76,7 +87,7 @@ class Divergence {
 
   double sites_;
   int64_t apart_ = 0, skipped_in_a_row_ = 0, stay_in_a_row_ = 0, alike_in_a_row_ = 0;
-  std::deque<double> differences_, acceptances_;
+  std::deque<double> differences_, acceptances_, losses_;
 };
 
 }  // namespace isinglass

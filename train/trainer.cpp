@@ -120,6 +120,8 @@ TrainResult Trainer::run() {
     if (iteration_ % options_.checkpoint_every == 0) save();
   }
   if (saved_ != iteration_) save();
+  const std::string warning = divergence_.at_end();
+  if (!warning.empty()) warn(fmt::format("iteration {}: {}", iteration_, warning));
   return result(evaluation_pending_ || iteration_ < options_.iterations);
 }
 
@@ -157,6 +159,8 @@ Metrics Trainer::iterate() {
   if (difference && why_skipped_.empty()) {
     divergence_.check(*difference, metrics.find("acceptance"));
   }
+  const auto loss = metrics.find("loss");
+  if (loss && why_skipped_.empty()) divergence_.add_loss(*loss);
   metrics.add("iterations_per_second", 1 / seconds_since(start));
   return metrics;
 }

@@ -106,6 +106,7 @@ inline void expect_same_state(const fs::path& a, const fs::path& b) {
   EXPECT_EQ(x.divergence.skipped_in_a_row, y.divergence.skipped_in_a_row);
   EXPECT_TRUE(torch::equal(x.divergence.differences, y.divergence.differences)) << "differences";
   EXPECT_TRUE(torch::equal(x.divergence.acceptances, y.divergence.acceptances)) << "acceptances";
+  EXPECT_TRUE(torch::equal(x.divergence.losses, y.divergence.losses)) << "losses";
   EXPECT_TRUE(torch::equal(x.buffer, y.buffer)) << "buffer";
   expect_equal(x.carried, y.carried, "carried");
 }

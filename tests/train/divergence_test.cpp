@@ -133,6 +133,43 @@ TEST(DivergenceTest, DiagnosticsOfChainsAreWarnedOfOnce) {
             "chains or more steps per iteration may help");
 }
 
+// Returns what a run is told that ends after the given number of iterations.
+std::string told_at_end(const Course& course, int64_t iterations, bool losses = false) {
+  Divergence::Memory memory = Divergence(kSites).memory();
+  for (int64_t t = 1; t <= iterations; ++t) {
+    Divergence divergence(kSites);
+    divergence.restore(memory);
+    losses ? divergence.add_loss(course(t)) : divergence.check(course(t));
+    memory = divergence.memory();
+  }
+  Divergence divergence(kSites);
+  divergence.restore(memory);
+  return divergence.at_end();
+}
+
+TEST(DivergenceTest, ARunThatEndsApartIsWarnedOf) {
+  const auto growing = [](int64_t t) { return t <= 50 ? alternating(t) : -50 - 10.0 * (t - 50); };
+  EXPECT_EQ(told_at_end(growing, 64), "");  // beyond 100 nats for nine iterations
+  EXPECT_EQ(
+      told_at_end(growing, 65),
+      "training ended while it diverged: the mean energies of data and chains differ by -200, "
+      "and by more than 100 (one nat per site) in each of the last 10 iterations; a lower "
+      "learning rate may help, and docs/howto/training-diverges.md names more remedies");
+  // Healthy: chains begin far from the data, one iteration is near, a short run.
+  EXPECT_EQ(told_at_end([](int64_t t) { return -250 * std::exp(-t / 200.0); }, 50), "");
+  EXPECT_EQ(told_at_end([](int64_t t) { return t == 60 ? 0.0 : -250.0; }, 65), "");
+  EXPECT_EQ(told_at_end([](int64_t t) { return -100.0 * t; }, 19), "");
+}
+
+TEST(DivergenceTest, ARunWhoseLossEndsHighIsWarnedOf) {
+  EXPECT_EQ(told_at_end([](int64_t t) { return t <= 50 ? 2.0 : 32.0; }, 60, true),
+            "training ended while it diverged: the mean loss of the last 10 iterations is 32, and "
+            "that of the first 10 was 2; a lower learning rate may help, and "
+            "docs/howto/training-diverges.md names more remedies");
+  EXPECT_EQ(told_at_end([](int64_t t) { return t <= 50 ? 2.0 : 32.0; }, 52, true), "");
+  EXPECT_EQ(told_at_end([](int64_t t) { return 2.0 * t; }, 18, true), "");
+}
+
 TEST(DivergenceTest, ARestoredOneGoesOn) {
   const auto resumes = [](const Course& difference, const Course& acceptance,
                           const std::vector<int64_t>& moments) {

@@ -100,6 +100,25 @@ TEST(DivergingRun, StopsWhenTheEnergiesStayApart) {
   EXPECT_NE(read_file(scratch / "run/log.txt").find(message), std::string::npos);
 }
 
+// A rate that is too high, in a run that is over before the energies were apart for long enough.
+TEST(DivergingRun, IsWarnedOfIfItEndsBeforeThat) {
+  const Scratch scratch;
+  struct : TrainObserver {
+    std::vector<std::string> all;
+    void on_warning(const std::string& message) override { all.push_back(message); }
+  } warnings;
+  PcdRun options = without_recovery();
+  options.learning_rate = 10;
+  options.warmup = 0;
+  options.iterations = 60;
+  Setting setting("rbm", options, {.observer = &warnings});
+  setting.trainer.start(scratch / "run");
+  EXPECT_EQ(setting.trainer.run().iteration, 60);
+  ASSERT_EQ(warnings.all.size(), 1u);
+  EXPECT_EQ(warnings.all[0].find("iteration 60: training ended while it diverged: "), 0u)
+      << warnings.all[0];
+}
+
 // Contrastive divergence whose loss is NaN in the ten iterations up to given ones if the learning
 // rate is above a bound. Like everything else, this is a function of iteration and state.
 class Planted : public Objective {
