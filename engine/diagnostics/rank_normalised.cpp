@@ -11,6 +11,9 @@ namespace isinglass {
 namespace {
 
 constexpr int64_t kLeastDraws = 4;
+// Halves of fewer than five draws have no second pair of Geyer's sequence, so that τ would be 0 and
+// the ESS the limit M·n·log₁₀(M·n), whatever the draws are.
+constexpr int64_t kLeastDrawsForEss = 10;
 
 // Returns true if the series is too short, not finite, or has the same value everywhere.
 bool undefined(const torch::Tensor& series) {
@@ -98,13 +101,13 @@ torch::Tensor merged(const torch::Tensor& series, double rounding) {
 
 double bulk_ess(const torch::Tensor& series, double rounding) {
   const torch::Tensor x = merged(series, rounding);
-  if (undefined(x)) return NAN;
+  if (undefined(x) || x.size(0) < kLeastDrawsForEss) return NAN;
   return ess_of(rank_normalised(halves(x)));
 }
 
 double tail_ess(const torch::Tensor& series, double rounding) {
   const torch::Tensor x = merged(series, rounding);
-  if (undefined(x)) return NAN;
+  if (undefined(x) || x.size(0) < kLeastDrawsForEss) return NAN;
   const torch::Tensor sorted = std::get<0>(x.flatten().sort());
   double least = INFINITY;
   for (const double probability : {0.05, 0.95}) {

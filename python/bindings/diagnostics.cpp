@@ -114,7 +114,7 @@ Args:
 
 Returns:
     a number for [draws, chains]; that of every site, float64 [D], for [draws, chains, D]. It is NaN
-    for fewer than 4 draws, for numbers that are not finite, and for a constant.
+    for fewer than 10 draws (of kind mean: 4), for numbers that are not finite, and for a constant.
 
 Raises:
     Error: if the shape or `kind` is not allowed.

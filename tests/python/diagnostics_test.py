@@ -27,6 +27,23 @@ def test_ess_is_that_of_arviz(kind, method):
     assert ig.ess(x)[0] > 2 * ig.ess(x)[2]
 
 
+@pytest.mark.parametrize("count", [10, 11, 12, 13, 20])
+def test_ess_of_short_chains_is_that_of_arviz(count):
+    arviz = pytest.importorskip("arviz")
+    x = draws(6)[50:50 + count]
+    for kind in ("bulk", "tail"):
+        theirs = [float(arviz.ess(x[:, :, site].T, method=kind)) for site in range(3)]
+        assert ig.ess(x, kind=kind).tolist() == pytest.approx(theirs, rel=1e-8)
+
+
+def test_ess_of_fewer_than_ten_draws_is_undefined():
+    x = draws(6)
+    for count in range(4, 10):
+        for kind in ("bulk", "tail"):
+            assert torch.isnan(ig.ess(x[:count], kind=kind)).all()
+    assert torch.isfinite(ig.ess(x[:4], kind="mean")).all()
+
+
 def test_rhat_is_that_of_arviz():
     arviz = pytest.importorskip("arviz")
     x = draws(2)

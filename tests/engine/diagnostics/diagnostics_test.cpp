@@ -125,6 +125,21 @@ TEST(Statistics, HaveTheirNames) {
   EXPECT_THROW(make_statistic("", space, torch::kCPU), Error);
 }
 
+// The limit N log10(N) is all that ArviZ returns for fewer than ten draws.
+TEST(RankDiagnostics, TheEssOfSeriesThatAreTooShortIsUndefined) {
+  const torch::Tensor x = ar1(100, 3, 0.5).contiguous();
+  for (int64_t n = 4; n < 10; ++n) {
+    EXPECT_TRUE(std::isnan(bulk_ess(x.slice(0, 0, n)))) << n;
+    EXPECT_TRUE(std::isnan(tail_ess(x.slice(0, 0, n)))) << n;
+    EXPECT_TRUE(std::isfinite(rank_rhat(x.slice(0, 0, n)))) << n;
+  }
+  for (int64_t n : {10, 11, 12, 30}) {
+    const double draws = static_cast<double>(3 * (n / 2 * 2));
+    EXPECT_GT(bulk_ess(x.slice(0, 0, n)), 0);
+    EXPECT_LE(bulk_ess(x.slice(0, 0, n)), draws * std::log10(draws) * (1 + 1e-12));
+  }
+}
+
 TEST(RankDiagnostics, AreUndefinedRatherThanPlausible) {
   torch::Tensor x = ar1(100, 3, 0.5).contiguous();
   const auto diagnostics = {bulk_ess, tail_ess, rank_rhat};
