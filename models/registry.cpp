@@ -5,9 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "io/error.h"
+#include "models/near_name.h"
 #include "models/parameter_file.h"
 #include "models/scoped_torch_seed.h"
 #include "models/states.h"
@@ -108,21 +108,8 @@ int64_t needed_categories(const ModelOptions& options, const std::string& model)
 }
 
 std::vector<std::string> nearest_first(const std::string& name, std::vector<std::string> known) {
-  const auto distance = [&name](const std::string& other) {  // the Levenshtein distance
-    std::vector<size_t> row(other.size() + 1);
-    std::iota(row.begin(), row.end(), size_t{0});
-    for (size_t i = 1; i <= name.size(); ++i) {
-      size_t diagonal = row[0]++;
-      for (size_t j = 1; j <= other.size(); ++j) {
-        const size_t substituted = diagonal + (name[i - 1] != other[j - 1]);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-      }
-    }
-    return row.back();
-  };
   std::stable_sort(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
-    return distance(a) < distance(b);
+    return edit_distance(name, a) < edit_distance(name, b);
   });
   return known;
 }

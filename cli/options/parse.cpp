@@ -13,7 +13,7 @@
 #include "lab/presets/presets.h"
 #include "lab/spec/configuration.h"
 #include "lab/spec/idle.h"
-#include "models/registry.h"
+#include "models/near_name.h"
 
 namespace isinglass {
 namespace {
@@ -56,8 +56,9 @@ const Option& known_option(const Command& command, const std::string& name,
   if (!option) {
     std::vector<std::string> names;
     for (const Option& known : command.options) names.push_back(known.name);
-    fail("{}; did you mean --{}? isinglass {} --help lists the options", what,
-         nearest_first(name, names).front(), command.name);
+    const std::string near = near_name(name, names);
+    fail("{}; {}isinglass {} --help lists the options", what,
+         near.empty() ? "" : fmt::format("did you mean --{}? ", near), command.name);
   }
   return *option;
 }

@@ -10,6 +10,7 @@
 #include "io/error.h"
 #include "lab/spec/field.h"
 #include "models/instances/instances.h"
+#include "models/near_name.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -31,8 +32,9 @@ std::string known_options(const OptionTable& table, const std::string& name,
                           const std::string& who) {
   std::vector<std::string> names;
   for (const Option& option : table) names.push_back(option.name);
-  return fmt::format("; did you mean {}? isinglass {} --help lists the options",
-                     nearest_first(name, names).front(), who);
+  const std::string near = near_name(name, names);
+  return fmt::format("; {}isinglass {} --help lists the options",
+                     near.empty() ? "" : fmt::format("did you mean {}? ", near), who);
 }
 
 std::string range_text(const Option& option) {

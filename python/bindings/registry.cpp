@@ -7,6 +7,7 @@
 #include "lab/identity.h"
 #include "lab/spec/field.h"
 #include "models/instances/instances.h"
+#include "models/near_name.h"
 #include "models/registry.h"
 #include "python/bindings/values.h"
 
@@ -98,7 +99,7 @@ void add_registry(py::module_& module) {
   });
   module.attr("__version__") = kProgramVersion;
   module.def("revision", &program_revision);
-  module.def("nearest_first", &nearest_first);
+  module.def("near_name", &near_name);
 }
 
 }  // namespace isinglass::python

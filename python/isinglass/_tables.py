@@ -45,9 +45,10 @@ def refuse_unknown(function, options, also=()):
     known += [name for name in also if name not in known]
     for name in options:
         if name not in known:
-            nearest = _isinglass.nearest_first(name, known)[0]
-            raise _isinglass.Error(f"{function.__name__} has no option {name}=; did you mean "
-                                   f"{nearest}=? help(isinglass.{function.__name__}) lists all")
+            near = _isinglass.near_name(name, known)
+            meant = f"did you mean {near}=? " if near else ""
+            raise _isinglass.Error(f"{function.__name__} has no option {name}=; {meant}"
+                                   f"help(isinglass.{function.__name__}) lists all")
 
 
 def refuse_unused(options, reasons):

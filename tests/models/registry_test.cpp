@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "models/near_name.h"
 #include "models/states.h"
 #include "tests/support/scratch.h"
 
@@ -18,6 +19,17 @@ TEST(ModelRegistry, AnUnknownNameListsTheKnownOnesNearestFirst) {
   EXPECT_ERROR(find_model("resnett"), "unknown model 'resnett'; known: resnet, ");
   EXPECT_ERROR(find_model(""), "rbm");
   EXPECT_EQ(find_model("potts").name, "potts");
+}
+
+TEST(NearName, IsOnlyOneThatMayHaveBeenMeant) {
+  const std::vector<std::string> known = {"init", "steps", "learning-rate", "iters", "lr"};
+  EXPECT_EQ(near_name("stepz", known), "steps");
+  EXPECT_EQ(near_name("step", known), "steps");
+  EXPECT_EQ(near_name("learn", known), "learning-rate");
+  EXPECT_EQ(near_name("iterations", known), "iters");
+  EXPECT_EQ(near_name("lrr", known), "lr");
+  for (const char* far : {"out", "moves", "seed", "x", ""}) EXPECT_EQ(near_name(far, known), "");
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
 }
 
 // Runs in a separate process, because other tests iterate over the registry.
