@@ -109,6 +109,8 @@ class DataCommand(unittest.TestCase):
         self.refused(f"{absent}/caltech/{name}: The requested URL returned error: 404; "
                      f"https://people.cs.umass.edu/~marlin/data/{name}: ", "data", "fetch",
                      "caltech", "--mirror", absent)
+        self.refused("--mirror ADDRESS names a copy of a data folder", "data", "fetch", "caltech",
+                     "--mirror", absent)
         self.assertEqual(list(self.folder.rglob("*.*")), [])
 
     def test_published_sets_are_fetched_once_and_read(self):

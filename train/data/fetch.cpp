@@ -14,6 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kWaysOut =
+    "--mirror ADDRESS names a copy of a data folder to download from, a file that was downloaded "
+    "by "
+    "other means may be put in the same place, and the data set strokes is built in";
+
 // The largest number of transfers from one address, if every one brings the file further.
 constexpr int kTransfers = 10;
 
@@ -53,9 +58,10 @@ class Fetching {
       if (ending != Ending::kRefused) return ending == Ending::kDone;
       reasons.push_back(fmt::format("{}: {}", address, reason_));
     }
-    fail("{} cannot be downloaded: {}{}", file_.string(), fmt::join(reasons, "; "),
+    fail("{} cannot be downloaded: {}{}; {}", file_.string(), fmt::join(reasons, "; "),
          part_.size() > 0 ? "; the part that arrived is kept, and the same command continues it"
-                          : "");
+                          : "",
+         kWaysOut);
   }
 
  private:
