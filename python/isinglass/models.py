@@ -221,6 +221,19 @@ def _mapped_edges(edges, field):
     return {site: site for site in range(sites)}, list(zip(rows, columns)), values
 
 
+def _refuse_other_edges(name, edges):
+    """Refuses `edges` that are the name of a file, or that torch cannot convert to a tensor."""
+    needed = "a tensor [E, 2], a dict {(i, j): value} or a networkx graph is needed"
+    if isinstance(edges, (str, os.PathLike)):
+        raise _isinglass.Error(f"edges is the text {os.fspath(edges)!r}; {needed}, and "
+                               f"isinglass.load({name!r}, file) reads a file")
+    try:
+        torch.as_tensor(edges)
+    except (TypeError, ValueError, RuntimeError):
+        raise _isinglass.Error(f"edges is of type {type(edges).__name__}, which torch cannot "
+                               f"convert to a tensor; {needed}") from None
+
+
 def _with_graph(name, said, tensors, counted):
     """Replaces `edges` that are a graph, a dict or a model of dimod by tensors."""
     edges, field = said["edges"], said.get("field")
@@ -231,6 +244,7 @@ def _with_graph(name, said, tensors, counted):
     elif hasattr(edges, "items"):
         place, pairs, values = _mapped_edges(edges, field)
     else:
+        _refuse_other_edges(name, edges)
         return said
     said = dict(said)
     said["edges"] = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2)

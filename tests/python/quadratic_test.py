@@ -172,6 +172,16 @@ def test_what_an_ising_model_refuses(given, words):
         ig.models.ising(**given)
 
 
+@pytest.mark.parametrize("edges,words", [
+    ("graph.txt", r"edges is the text 'graph.txt'; a tensor \[E, 2\], a dict {\(i, j\): value} or "
+                  r"a networkx graph is needed, and isinglass.load\('maxcut', file\) reads a file"),
+    (object(), r"edges is of type object, which torch cannot convert to a tensor; a tensor"),
+    ([(0, "a")], "edges is of type list, which torch cannot convert")])
+def test_edges_of_another_kind_are_refused(edges, words):
+    with pytest.raises(ig.Error, match=words):
+        ig.models.maxcut(edges=edges)
+
+
 @pytest.mark.parametrize("data", [True, False, ["weight"]])
 def test_edge_lists_that_networkx_writes(tmp_path, data):
     graph = networkx.gnm_random_graph(9, 14, seed=3)
