@@ -64,6 +64,18 @@ void check_space(const StateSpace& space, const std::string& title) {
   }
 }
 
+const char* kind_name(StateKind kind) {
+  static const char* const names[] = {"binary", "categorical", "ordered", "continuous",
+                                      "permutation"};
+  return names[static_cast<int>(kind)];
+}
+
+std::string sites_text(const StateSpace& space) {
+  const bool valued = space.kind == StateKind::kCategorical || space.kind == StateKind::kOrdered;
+  return fmt::format("{} {} sites{}", space.sites, kind_name(space.kind),
+                     valued ? fmt::format(" of {} values", space.categories) : "");
+}
+
 void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
   check_shape(space, x, what);
   require(x.scalar_type() == space.dtype(), "{} must be {}, but are {}", what,
@@ -73,13 +85,14 @@ void check_states(const StateSpace& space, const torch::Tensor& x, const std::st
 
 torch::Tensor as_states(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
   const bool whole = at::isIntegralType(x.scalar_type(), /*includeBool=*/true);
-  if (!space.discrete() || !whole || x.scalar_type() == space.dtype()) {
+  const bool converts = space.discrete() ? whole : x.is_floating_point();
+  if (!converts || x.scalar_type() == space.dtype()) {
     check_states(space, x, what);
     return x;
   }
   check_shape(space, x, what);
-  check_values(space, x.to(torch::kInt64),
-               what);  // before the conversion to a smaller type can change them
+  // The conversion to a smaller type could change the values.
+  if (space.discrete()) check_values(space, x.to(torch::kInt64), what);
   return x.to(space.dtype());
 }
 

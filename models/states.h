@@ -10,8 +10,13 @@ namespace isinglass {
 // permutation, so that its pairs can be numbered.
 void check_space(const StateSpace& space, const std::string& title);
 
+// Returns "3 binary sites", "12 categorical sites of 4 values".
+std::string sites_text(const StateSpace& space);
+const char* kind_name(StateKind kind);  // Returns "binary", "categorical", …
+
 // Returns the batch of states x in the space's dtype. Discrete values may have any integer type or
-// bool. Throws Error under the same conditions as check_states().
+// bool, and continuous ones any floating-point type. Throws Error under the same conditions as
+// check_states().
 torch::Tensor as_states(const StateSpace& space, const torch::Tensor& x, const std::string& what);
 
 }  // namespace isinglass

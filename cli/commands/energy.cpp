@@ -12,6 +12,7 @@
 #include "io/pt/pt_file.h"
 #include "lab/run/assemble.h"
 #include "lab/run/memory.h"
+#include "lab/run/trained_model.h"
 #include "lab/spec/field.h"
 #include "models/energies.h"
 #include "models/states.h"
@@ -42,7 +43,8 @@ void check_memory(const StateSpace& space, int64_t states) {
 }
 
 std::string run_energy(const Options& options) {
-  const EnergySpec spec = spec_of<EnergySpec>(options.said());
+  EnergySpec spec = spec_of<EnergySpec>(options.said());
+  spec.model = as_trained(spec.model);
   const torch::Device device = device_of(options.text("device"));
   const fs::path out = output_file(options);
   const std::string states = options.text("states");

@@ -167,6 +167,16 @@ std::string base_moves_text(const Json& summary) {
                      number(moves["hops"]));
 }
 
+// Returns a line that says why the draws are not draws of the target; empty if they are.
+std::string inexactness_text(const Json& summary) {
+  if (summary["exact"].get<bool>()) return "";
+  return summary.contains("annealing")
+             ? "  not exact: after annealing, the draws are those of exp(-U/T) at the last "
+               "temperature T\n"
+             : "  not exact: with these options the sampler's stationary distribution differs from "
+               "the target\n";
+}
+
 }  // namespace
 
 std::string summary_text(const Json& summary, const std::string& directory) {
@@ -190,11 +200,7 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       summary["energy_evaluations"].get<int64_t>(), mixing_text(summary), base_moves_text(summary),
       tempering_text(summary),
       graph_text(summary) + quadratic_text(summary) + network_text(summary),
-      solution_text(summary) + annealing_text(summary),
-      summary["exact"].get<bool>() ? ""
-                                   : "  not exact: with these options the sampler's stationary "
-                                     "distribution differs from the target\n",
-      directory);
+      solution_text(summary) + annealing_text(summary), inexactness_text(summary), directory);
 }
 
 }  // namespace isinglass

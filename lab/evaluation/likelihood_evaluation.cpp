@@ -25,10 +25,11 @@
 #include "lab/run/restricted.h"
 #include "lab/run/summary.h"
 #include "lab/run/tempering.h"
+#include "lab/run/trained_model.h"
 #include "lab/spec/field.h"
-#include "lab/toml.h"
 #include "models/energies.h"
 #include "models/identity.h"
+#include "models/states.h"
 
 namespace isinglass {
 
@@ -41,22 +42,6 @@ constexpr const char* kNoData = "none";
 constexpr double kLeastBaseEss = 100;  // of weights of base draws alone, to report log Z by them
 constexpr const char* kTemperingMethod = "tempering";
 constexpr auto kCheckpointInterval = std::chrono::minutes(1);
-
-// Fills in the model's kind and image size from config.toml, if the weights lie in a run directory.
-ModelSpec as_trained(ModelSpec model) {
-  if (model.weights.empty()) return model;
-  const fs::path config = fs::absolute(model.weights).parent_path() / "config.toml";
-  if (model.name.empty()) {
-    const auto name = configured_text(config, "model");
-    require_options(name.has_value(),
-                    "`model` is needed, because `weights` {} is not in a run directory",
-                    model.weights.string());
-    model.name = *name;
-  }
-  const auto image = configured_text(config, "image");
-  if (!model.image && image) model.image = image_size(*image, config.string() + ": image");
-  return model;
-}
 
 // Turns reverse annealing on unless the spec omits it. Throws Error if it omits it although it
 // gives an option that needs it.
@@ -193,10 +178,11 @@ void LikelihoodEvaluation::restrict_states(const Given& given) {
                   "`reverse-from` cannot be a file with `fixed`, `allowed` or `within`");
   restriction_.emplace(whole_->space(), options, context_.device);
   require_options(restriction_->rows() == 1,
-                  "log Z is that of one restriction, but {} holds {} rows; a single one is needed",
+                  "log Z is that of one restriction, but there are {} rows of {}; a single one is "
+                  "needed",
+                  restriction_->rows(),
                   options.fixed.defined() && options.fixed.dim() > 1 ? options.fixed_name
-                                                                     : options.reference_name,
-                  restriction_->rows());
+                                                                     : options.reference_name);
   model_ = restricted(whole_, *restriction_, context_.device);
 }
 
@@ -259,10 +245,12 @@ void LikelihoodEvaluation::next_round() {
 
 void LikelihoodEvaluation::check_data() {
   const StateSpace own = data_->space();
-  require(model_->space() == own, "{} has {} per image, but model {} has other states", data_->name,
-          own.one_hot() ? fmt::format("{} sites of {} values", own.sites, own.categories)
-                        : fmt::format("{} binary sites", own.sites),
-          spec_.model.name);
+  const StateSpace needed = model_->space();
+  require(needed == own, "{} has {} per image, but model {} has {}{}", data_->name, sites_text(own),
+          spec_.model.name, sites_text(needed),
+          needed.discrete() ? ""
+                            : "; likelihoods of points are not estimated, and log Z alone needs no "
+                              "data");
   data_hash_ = data_sha256(*data_);
 }
 

@@ -20,6 +20,7 @@
 #include "lab/run/restricted.h"
 #include "lab/run/summary.h"
 #include "lab/run/time_budget.h"
+#include "lab/run/trained_model.h"
 #include "lab/spec/field.h"
 #include "models/combined/wrong_gradient.h"
 #include "models/identity.h"
@@ -142,7 +143,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   const torch::Device device = context_.device;
   const double begin = synchronised_seconds(device);
   spec_.data = resolved(spec_.data);
-  spec_.model = resolved(spec_.model);
+  spec_.model = resolved(as_trained(spec_.model));
   whole_ = model_ = given.model ? given.model : make_model();
   spec_.steps = plan_.steps;
   name_sampler(/*restricted=*/given.fixed.defined() || given.allowed.defined() ||
@@ -198,8 +199,9 @@ void Sampling::restrict_states(const Given& given) {
   }
   require_options(
       *spec_.chains % all.rows() == 0,
-      "`chains` is {}, but {} holds {} rows; a multiple of that is needed", *spec_.chains,
-      options.fixed.defined() ? options.fixed_name : options.reference_name, all.rows());
+      "`chains` is {}, but there are {} rows of {}; a multiple of that number is needed",
+      *spec_.chains, all.rows(),
+      options.fixed.defined() ? options.fixed_name : options.reference_name);
   alike_ = *spec_.chains / all.rows();
   restriction_sha256_ = all.sha256();
   const Shard own = own_chains_of(*spec_.chains);
@@ -507,7 +509,11 @@ Json Sampling::summary(const Recorder& recorder) const {
     summary["acceptance_worst_group"] = result_.steps > 0 ? result_.least_acceptance : std::nan("");
   }
   if (spec_.model.gradient_model) summary["gradient_model"] = text_of(*spec_.model.gradient_model);
-  if (spec_.anneal) summary["anneal"] = text_of(*spec_.anneal);
+  if (spec_.anneal) {
+    summary["anneal"] = text_of(*spec_.anneal);
+    // The steps after burn-in sample exp(−U/T) at the last temperature T.
+    if (range_ && spec_.anneal->range->last != 1) summary["exact"] = false;
+  }
   if (tempering_) summary["tempering"] = tempering_json(tempering_report_, *spec_.exploration);
   if (best_) summary["best"] = solution_json(spec_.optimum, *best_);
   if (range_) {

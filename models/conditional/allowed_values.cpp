@@ -15,16 +15,17 @@ AllowedValues::AllowedValues(const StateSpace& whole, const torch::Tensor& allow
   const int64_t sites = whole.sites, values = whole.categories;
   require(
       allowed.dim() == 2 && allowed.size(0) == sites && allowed.size(1) == values,
-      "{} has the shape [{}], but [{}, {}] is needed, a row for each site and a column for each "
+      "{}: the shape is [{}], but [{}, {}] is needed, a row for each site and a column for each "
       "value",
       what, fmt::join(allowed.sizes().vec(), ", "), sites, values);
   const torch::Tensor may = allowed.detach().to(torch::kCPU).ne(0);
   const torch::Tensor count = may.sum(1);
   const torch::Tensor none = count.eq(0).nonzero().flatten();
-  require(none.numel() == 0, "{} allows no value of site {}", what,
+  require(none.numel() == 0, "{}: no value of site {} is allowed", what,
           none.numel() > 0 ? none[0].item<int64_t>() : 0);
   const int64_t most = count.max().item<int64_t>();
-  require(most > 1, "{} allows one value of each site, so that nothing is left to sample", what);
+  require(most > 1, "{}: one value of each site is allowed, so that nothing is left to sample",
+          what);
   // The allowed values of a site come first, in ascending order; the others repeat them.
   const torch::Tensor order =
       std::get<1>(may.logical_not().to(torch::kUInt8).sort(/*stable=*/true, 1, false));
@@ -71,8 +72,7 @@ torch::Tensor AllowedValues::encode(const torch::Tensor& given, const std::strin
   const torch::Tensor wrong = (number.lt(0) & rows.ge(0)).nonzero().cpu();
   if (wrong.size(0) > 0) {
     const int64_t row = wrong[0][0].item<int64_t>(), site = wrong[0][1].item<int64_t>();
-    fail("{} holds the value {} of site {}, which is not allowed", what,
-         rows[row][site].item<int64_t>(), site);
+    fail("{}: the value {} of site {} is not allowed", what, rows[row][site].item<int64_t>(), site);
   }
   return torch::where(rows.lt(0), rows, number).view(given.sizes());
 }

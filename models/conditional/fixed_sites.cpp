@@ -23,15 +23,14 @@ void check_values(const StateSpace& space, const torch::Tensor& given, const tor
   const torch::Tensor values = given.masked_select(free.logical_not()).to(torch::kFloat64);
   if (values.numel() == 0) return;
   if (!space.discrete()) {
-    require(torch::isfinite(values).all().item<bool>(), "{} holds values that are not finite",
-            what);
+    require(torch::isfinite(values).all().item<bool>(), "{}: a value is not finite", what);
     return;
   }
   require(values.frac().eq(0).all().item<bool>(),
-          "{} holds values that are not whole numbers, but the states are discrete", what);
+          "{}: whole numbers are needed, because the states are discrete", what);
   const double least = values.min().item<double>(), most = values.max().item<double>();
   require(least >= 0 && most < static_cast<double>(space.categories),
-          "{} holds the value {}, but the values of a site are 0 to {}; -1 (or NaN) marks a site "
+          "{}: {} is given, but the values of a site are 0 to {}; -1 (or NaN) marks a site "
           "that is sampled",
           what, least < 0 ? least : most, space.categories - 1);
 }
@@ -47,20 +46,22 @@ FixedSites::FixedSites(const StateSpace& whole, const torch::Tensor& given, cons
           what);
   require(
       (given.dim() == 1 || given.dim() == 2) && given.size(-1) == whole.sites && given.numel() > 0,
-      "{} has the shape [{}], but [{}] or [N, {}] is needed", what,
+      "{}: the shape is [{}], but [{}] or [N, {}] is needed", what,
       fmt::join(given.sizes().vec(), ", "), whole.sites, whole.sites);
-  require(given.scalar_type() != torch::kBool,
-          "{} holds truth values; the value that a site keeps is needed, or -1 at a site that is "
-          "sampled",
-          what);
+  require(
+      given.scalar_type() != torch::kBool,
+      "{}: truth values are given; the value that a site keeps is needed, or -1 at a site that is "
+      "sampled",
+      what);
   const torch::Tensor rows = given.detach().to(torch::kCPU).view({-1, whole.sites});
   const torch::Tensor free = free_entries(whole, rows);
   check_values(whole, rows, free, what);
   const torch::Tensor count = free.sum(1);
   const int64_t most = count.max().item<int64_t>();
-  require(most > 0, "{} fixes every site, so that nothing is left to sample", what);
+  require(most > 0, "{}: every site is fixed, so that nothing is left to sample", what);
   require(whole.discrete() || count.min().item<int64_t>() == most,
-          "{} fixes more sites of some chains than of others, which needs discrete states", what);
+          "{}: more sites of some chains are fixed than of others, which needs discrete states",
+          what);
   // Free sites come first in this order, and both kinds are in ascending order.
   const torch::Tensor order =
       std::get<1>(free.logical_not().to(torch::kUInt8).sort(/*stable=*/true, 1, false));

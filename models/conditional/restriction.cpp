@@ -53,8 +53,8 @@ Restriction::Restriction(const StateSpace& whole, const RestrictionOptions& opti
           .to(device);
   const int64_t references = reference_.size(0);
   require(references == 1 || fixed_.rows() == 1 || references == fixed_.rows(),
-          "{} has {} rows, but {} has {}", options.reference_name, references, options.fixed_name,
-          fixed_.rows());
+          "there are {} rows of {}, but {} of {}", references, options.reference_name,
+          fixed_.rows(), options.fixed_name);
   restrict(reference(rows()), options.reference_name);  // checks that the values are allowed
   const int64_t fixed_changes = within_ - changes_left().min().item<int64_t>();
   require(fixed_changes <= within_,
@@ -90,7 +90,7 @@ torch::Tensor Restriction::restrict(const torch::Tensor& whole, const std::strin
   if (!allowed_) return fixed_.restrict(whole);
   // The values of fixed sites do not matter, and may be others than the allowed ones.
   const int64_t rows = whole.size(0) % fixed_.rows() == 0 ? fixed_.rows() : 0;
-  require(rows > 0, "{} holds {} states, but {} rows of values are fixed", what, whole.size(0),
+  require(rows > 0, "{}: there are {} states, but {} rows of values are fixed", what, whole.size(0),
           fixed_.rows());
   const torch::Tensor kept =
       allowed_->decode(fixed_.values()).repeat_interleave(whole.size(0) / rows, 0);

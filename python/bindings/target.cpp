@@ -113,7 +113,7 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
   require(x.dim() == std::ssize(shape) + 1 && x.sizes().slice(1) == at::IntArrayRef(shape),
           "x has shape [{}]; relaxed states of this target must be [N, {}]",
           fmt::join(x.sizes(), ", "), fmt::join(shape, ", "));
-  return x;
+  return x.to(torch::kFloat32);
 }
 
 // Computes U in the caller's grad mode.
@@ -186,18 +186,12 @@ torch::Tensor restrict_states(const Target& target, const GivenStates& given) {
 }
 
 std::string kind_of(const Target& target) {
-  static const char* const names[] = {"binary", "categorical", "ordered", "continuous",
-                                      "permutation"};
-  return names[static_cast<int>(target.space().kind)];
+  return kind_name(target.space().kind);
 }
 
 std::string text_of(const Target& target) {
-  const StateSpace space = target.space();
-  const bool valued = space.kind == StateKind::kCategorical || space.kind == StateKind::kOrdered;
-  return fmt::format("<isinglass.Target {}: {} {} sites{}, on {}>", target.model().kind_name(),
-                     space.sites, kind_of(target),
-                     valued ? fmt::format(" of {} values", space.categories) : "",
-                     target.device().str());
+  return fmt::format("<isinglass.Target {}: {}, on {}>", target.model().kind_name(),
+                     sites_text(target.space()), target.device().str());
 }
 
 }  // namespace
@@ -462,8 +456,6 @@ bool type_caster<isinglass::python::GivenStates>::load(handle given, bool) {
     const object torch = module_::import("torch");
     try {
       value.tensor = py::cast<torch::Tensor>(torch.attr("as_tensor")(given));
-      value.tensor =
-          value.tensor.is_floating_point() ? value.tensor.to(torch::kFloat32) : value.tensor;
     } catch (const error_already_set&) {
       isinglass::fail(
           "the states are of type {}; a tensor is needed, or a value that torch.as_tensor() "
@@ -473,7 +465,6 @@ bool type_caster<isinglass::python::GivenStates>::load(handle given, bool) {
     return true;
   }
   value.tensor = py::cast<torch::Tensor>(given);
-  if (value.tensor.is_floating_point()) value.tensor = value.tensor.to(torch::kFloat32);
   return true;
 }
 

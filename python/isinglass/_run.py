@@ -38,9 +38,10 @@ class Run(Shown):
             [draws, chains]; None unless moves=True.
         hops: the mean number of sites that a step changed, over the steps that led to each draw,
             float64 [draws, chains]; None unless moves=True.
-        summary: a dictionary with the contents of the program's summary.json. For a callable whose
-            energies differ between calls, or depend on the other states of a batch, `exact` is
-            False and `inexact` says why.
+        summary: a dictionary with the contents of the program's summary.json. `exact` is False with
+            anneal=, whose draws are those at its last temperature, and for a callable whose
+            energies differ between calls or depend on the other states of a batch, for which
+            `inexact` says why.
         options: the options with all defaults.
         learned: tensors that the sampler learned in burn-in, by name.
         rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16
@@ -163,7 +164,8 @@ class Run(Shown):
             rows += [("acceptance", s["acceptance"]), ("hops per step", s["hops"]),
                      ("ESS per chain", s["ess"]["mean"]), ("ESS, bulk", s["ess"]["bulk"]),
                      ("R-hat", s["rhat"]), ("steps per second", s["steps_per_second"])]
-        return (rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] +
+        adapted = "adapted " if "adaptation" in s else ""
+        return (rows + [(f"{adapted}{name}", value) for name, value in s["adapted"].items()] +
                 [("exact", s["exact"])])
 
 

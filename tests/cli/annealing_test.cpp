@@ -116,7 +116,12 @@ TEST_F(Annealing, SmallFieldsAreAnnealedAndUselessTemperaturesAreAWarning) {
                                           {"field", torch::full({100}, 1e-3, torch::kFloat64)}});
   const std::string run = "--model ising --weights small.pt --burn-in 500 --steps 10 --anneal ";
   EXPECT_NEAR(summary(run + "auto")["best"]["value"].get<double>(), -0.1, 1e-12);
-  EXPECT_EQ(sample(run + "auto").err.find("warning"), std::string::npos);
+  const Outcome annealed = sample(run + "auto");
+  EXPECT_EQ(annealed.err.find("warning"), std::string::npos);
+  // Draws at another temperature are not draws of the target.
+  EXPECT_NE(annealed.out.find("not exact: after annealing"), std::string::npos) << annealed.out;
+  EXPECT_EQ(summary(run + "auto")["exact"], false);
+  EXPECT_EQ(summary(run + "2,1")["exact"], true);
   const Outcome hot = sample(run + "2,0.1");
   EXPECT_EQ(hot.exit_code, 0);
   EXPECT_NE(hot.err.find("--anneal 2,0.1 ends too hot: at the last temperature 98 %"),

@@ -116,18 +116,26 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
   refused("train --dataset images.pt --levels 2 --iters 2 --out x",
           "holds whole numbers from 0 to 2");
   succeeds(training("--model resnet --channels 4 --iters 1 --out categorical"));
+  // The run directory says which model the parameters are of.
+  succeeds("sample --weights categorical/ema.pt --steps 3 --chains 2 --quiet --out draws");
+  std::filesystem::copy_file(dir_ / "categorical/ema.pt", dir_ / "lone.pt");
+  refused("sample --weights lone.pt --steps 3 --out x",
+          "--model is needed, because --weights lone.pt is not in a run directory");
   refused("evaluate --weights categorical/ema.pt --dataset bars.pt --steps 10 --out y",
-          "bars.pt has 9 binary sites per image, but model resnet has other states");
+          "bars.pt has 9 binary sites per image, but model resnet has 12 categorical sites of 3 "
+          "values");
   succeeds(
       "train --dataset images.pt --levels 3 --model rbm --hidden 2 --batch 4 --buffer 8 --iters 1 "
       "--radius 2 --quiet --out rbm");
   succeeds(
       "train --dataset bars.pt --model rbm --hidden 2 --batch 4 --buffer 8 --iters 1 --radius 2 "
       "--quiet --out binary");
-  refused("evaluate --weights binary/ema.pt --dataset images.pt --levels 3 --steps 10 --out y",
-          "images.pt has 12 sites of 3 values per image, but model rbm has other states");
-  refused("evaluate --weights rbm/ema.pt --dataset bars.pt --steps 10 --out y",
-          "bars.pt has 9 binary sites per image, but model rbm has other states");
+  refused(
+      "evaluate --weights binary/ema.pt --dataset images.pt --levels 3 --steps 10 --out y",
+      "images.pt has 12 categorical sites of 3 values per image, but model rbm has 9 binary sites");
+  refused(
+      "evaluate --weights rbm/ema.pt --dataset bars.pt --steps 10 --out y",
+      "bars.pt has 9 binary sites per image, but model rbm has 12 categorical sites of 3 values");
 }
 
 }  // namespace

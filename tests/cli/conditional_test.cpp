@@ -128,7 +128,8 @@ TEST_F(ConditionalRuns, LogZOfRestrictedStates) {
 TEST_F(ConditionalRuns, WhatDoesNotFitIsRefused) {
   expect_error(kSample + "--fixed missing.pt --out out", "missing.pt");
   expect_error(kSample + "--fixed images.pt --out out", "[N, 12] is needed");
-  expect_error(kSample + "--fixed fixed.pt --chains 3 --out out", "a multiple of that is needed");
+  expect_error(kSample + "--fixed fixed.pt --chains 3 --out out",
+               "a multiple of that number is needed");
   expect_error(kSample + "--inpaint left --out out", "--inpaint needs --dataset");
   expect_error(kSample + "--inpaint-images 3 --out out", "counts the images of --inpaint");
   expect_error(kSample + "--inpaint left --fixed fixed.pt --dataset images.pt --out out",
@@ -138,7 +139,7 @@ TEST_F(ConditionalRuns, WhatDoesNotFitIsRefused) {
                "--inpaint-images is 99");
   expect_error(kEvaluate + "--fixed fixed.pt --out out", "go with log Z alone");
   expect_error("evaluate --quiet --model rbm --weights rbm.pt --fixed fixed.pt --out out",
-               "holds 2 rows; a single one is needed");
+               "there are 2 rows of");
   expect_error("evaluate --quiet --model rbm --weights rbm.pt --inpaint left --out out",
                "--inpaint needs --dataset");
 }

@@ -44,6 +44,7 @@ def test_the_best_state_of_a_function(scale, sampler):
     assert energy(run.solution).item() == pytest.approx(least, rel=1e-12)
     first, last = map(float, run.summary["anneal"].split(","))
     assert run.options["anneal"] == run.summary["anneal"]
+    assert run.summary["exact"] is False
     assert 0 < last < first < 100 * scale
 
 

@@ -76,7 +76,8 @@ def test_starts_take_the_fixed_values():
 
 
 def test_what_cannot_be_fixed():
-    for values, words in ((torch.tensor([1, 0, 1, 0, 1]), "fixes every site"),
+    for values, words in ((torch.tensor([1, 0, 1, 0, 1]),
+                           "^the values of fixed sites: every site is fixed, so that nothing"),
                           (torch.tensor([2, -1, -1, -1, -1]), "the values of a site are 0 to 1"),
                           (torch.tensor([1, -1]), r"\[5\] or \[N, 5\] is needed"),
                           (torch.tensor([True] * 5), "truth values")):
@@ -260,7 +261,7 @@ def test_restrictions_that_do_not_fit():
     for options, words in (
             ({"allowed": torch.ones(4, 2)}, r"\[4, 3\] is needed"),
             ({"allowed": torch.tensor([[1, 1, 1], [0, 0, 0], [1, 1, 1], [1, 1, 1]])},
-             "allows no value of site 1"),
+             "the allowed values: no value of site 1 is allowed"),
             ({"within": 2}, "within= needs reference="),
             ({"reference": torch.zeros(4, dtype=torch.uint8)}, "within= needs reference="),
             ({"within": 5, "reference": torch.zeros(4, dtype=torch.uint8)}, "within= is 5"),

@@ -2,11 +2,13 @@
 as state dicts."""
 import io
 import math
+import warnings
 
 import pytest
 import torch
 
 import isinglass as ig
+from conftest import Mlp
 
 
 class Quadratic(torch.nn.Module):
@@ -110,6 +112,41 @@ def test_training_a_module_within_bounds():
         assert abs(second - (x * x).mean()) < 5 * (x * x).std() / (50 * 200)**0.5
     run = ig.sample(fit.target, chains=10, steps=10)
     assert run.samples.min() >= 0 and run.samples.max() <= 1
+
+
+def test_states_of_64_bits():
+    normal = ig.models.gaussian(mean=torch.zeros(2), precision=torch.ones(2))
+    start = torch.tensor([[0.5, -1.0]], dtype=torch.float64)
+    for x in (start, start.numpy(), start.tolist()):
+        assert ig.sample(normal, "mala", init=x, steps=2).samples.dtype == torch.float32
+        assert normal.energy(torch.as_tensor(x)).item() == normal.energy(start.float()).item()
+    spins = ig.instance("ising-grid:side=2")
+    with pytest.raises(ig.Error, match="the initial states must be uint8, but are float64"):
+        ig.sample(spins, "gwg", init=torch.zeros(3, 4, dtype=torch.float64), steps=2)
+
+
+def test_real_rows_that_are_read_as_images_are_named():
+    data = torch.rand(40, 4, generator=torch.Generator().manual_seed(1))
+    few = dict(iters=2, batch=5, buffer=10, steps_per_iter=1, warmup=0)
+    words = ("the values of the tensor are taken for grey levels: every iteration draws 0 or 1 for "
+             "each, with the level as the probability of 1; bounds= trains a model of continuous "
+             "states on the values themselves")
+    with pytest.warns(UserWarning) as told:
+        fit = ig.train(Mlp(4), data, sampler="gwg", **few)
+    assert [str(one.message) for one in told] == [words] and fit.notes == [words]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ig.train(Mlp(4), data, bounds=(0, 1), **few).notes == []
+        assert ig.train(Mlp(4), (data > 0.5).float(), sampler="gwg", **few).notes == []
+        grey = ig.train(Mlp(4), data.view(40, 2, 2), sampler="gwg", **few)  # images have a shape
+    assert "grey levels" in grey.notes[0] and "bounds" not in grey.notes[0]
+
+
+def test_an_evaluation_names_the_states_of_points():
+    normal = ig.models.gaussian(mean=torch.zeros(2), precision=torch.ones(2))
+    with pytest.raises(ig.Error, match="has 2 binary sites per image, but model gaussian has 2 "
+                                       "continuous sites; likelihoods of points are not"):
+        ig.evaluate(normal, torch.rand(30, 2), chains=4, steps=4)
 
 
 def test_training_a_model_by_name_within_bounds(tmp_path):

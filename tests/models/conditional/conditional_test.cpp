@@ -187,9 +187,9 @@ TEST(FixedSites, SayWhatDoesNotFit) {
   EXPECT_EQ(error(torch::tensor({NAN, 0.f, 1.f}), binary), "");
   EXPECT_NE(error(torch::tensor({-1, 0, 2}), binary).find("the values of a site are 0 to 1"),
             std::string::npos);
-  EXPECT_NE(error(torch::tensor({NAN, 0.5f, 1.f}), binary).find("not whole numbers"),
+  EXPECT_NE(error(torch::tensor({NAN, 0.5f, 1.f}), binary).find("whole numbers are needed"),
             std::string::npos);
-  EXPECT_NE(error(torch::tensor({0, 0, 1}), binary).find("fixes every site"), std::string::npos);
+  EXPECT_NE(error(torch::tensor({0, 0, 1}), binary).find("every site is fixed"), std::string::npos);
   EXPECT_NE(error(torch::tensor({-1, 0}), binary).find("[N, 3] is needed"), std::string::npos);
   EXPECT_NE(error(good > 0, binary).find("truth values"), std::string::npos);
   EXPECT_NE(error(good, {StateKind::kPermutation, 3, 3}).find("permutation"), std::string::npos);
