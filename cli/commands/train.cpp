@@ -146,14 +146,15 @@ Context with_deadline(Context context, const Options& options) {
   return context;
 }
 
-std::string result_text(const Options& options, const TrainSpec& spec, const TrainResult& result,
+std::string result_text(const Options& options, const Training& training, const TrainResult& result,
                         const std::optional<Metrics>& last, const OutputDirectory& out) {
+  const TrainSpec& spec = training.spec();
   if (options.flag("json")) {
     nlohmann::ordered_json json = {
         {"model", spec.model.name},      {"dataset", spec.data.name},
         {"iteration", result.iteration}, {"recoveries", result.recoveries},
         {"skipped", result.skipped},     {"interrupted", result.interrupted},
-        {"out", out.path().string()}};
+        {"notes", training.notes()},     {"out", out.path().string()}};
     if (last) json["metrics"] = nlohmann::ordered_json::parse(json_line(*last));
     return text_of(json, 2) + "\n";
   }
@@ -178,6 +179,15 @@ std::string result_text(const Options& options, const TrainSpec& spec, const Tra
       out.file("ema.pt").string());
 }
 
+// Says what the data were taken for, on the terminal and in log.txt.
+void say_notes(const Training& training, const OutputDirectory& out, bool quiet) {
+  training.log_notes(out.path());
+  if (quiet) return;
+  for (const std::string& note : training.notes()) {
+    std::fputs(fmt::format("isinglass: {}\n", spell_options(note, "--")).c_str(), stderr);
+  }
+}
+
 std::string run_train(const Options& options) {
   const Context context = with_deadline(context_of(options), options);
   const bool resumed = context.ranks->any(is_rank0() && resumes(options));
@@ -188,6 +198,7 @@ std::string run_train(const Options& options) {
   TrainResult result;
   out.fill(options.of_run(values_of(training.spec())), [&] {
     resumed ? trainer.resume(out.path()) : trainer.start(out.path());
+    if (is_rank0()) say_notes(training, out, quiet(options));
     progress.begin(trainer.iteration(), options);
     result = trainer.run();
     progress.end();
@@ -198,7 +209,7 @@ std::string run_train(const Options& options) {
     }
   });
   if (!is_rank0()) return "";
-  return result_text(options, training.spec(), result, progress.last(), out);
+  return result_text(options, training, result, progress.last(), out);
 }
 
 Option max_time_option() {

@@ -229,6 +229,25 @@ Training::Training(TrainSpec spec, Context context, TrainObserver* observer, boo
   has_chains(spec_) ? by_chains(observer) : without_chains(observer);
 }
 
+std::vector<std::string> Training::notes() const {
+  std::vector<std::string> notes;
+  if (data_.missing.defined()) {
+    notes.push_back(fmt::format(
+        "{} of the {} values of the training images of {} are missing (NaN), and are sampled given "
+        "the others",
+        data_.missing.sum().item<int64_t>(), data_.missing.numel(), data_.name));
+  }
+  if (draws_from_grey_levels()) {
+    notes.push_back(fmt::format(
+        "the values of {} are taken for grey levels: every iteration draws 0 or 1 for each, with "
+        "the level as the probability of 1{}",
+        data_.name,
+        data_.flat ? "; `bounds` trains a model of continuous states on the values themselves"
+                   : ""));
+  }
+  return notes;
+}
+
 // Sets the image size to that of the data. A given size must agree, or tells how rows of pixels
 // form images.
 void Training::resolve_image() {
@@ -453,6 +472,10 @@ void Training::without_chains(TrainObserver* observer) {
         ClassifyOptions{.batch = spec_.batch, .seed = seed}, context_.device, *context_.ranks);
   }
   trainer_ = std::make_unique<Trainer>(model_, std::move(objective), train_options(), watched);
+}
+
+void Training::log_notes(const std::filesystem::path& directory) const {
+  for (const std::string& note : notes()) RunDirectory::open(directory).log(note);
 }
 
 void keep_warmup(TrainSpec& spec, const std::filesystem::path& directory) {

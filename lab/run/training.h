@@ -40,6 +40,14 @@ class Training {
   // Returns the spec with all defaults filled in and files resolved.
   const TrainSpec& spec() const { return spec_; }
 
+  // Returns sentences on what the data were taken for: missing values, grey levels.
+  std::vector<std::string> notes() const;
+  // Writes them to the log of the run that the trainer has started in this directory.
+  void log_notes(const std::filesystem::path& directory) const;
+  // Returns whether binary states are drawn from the values of the data, which are taken for grey
+  // levels.
+  bool draws_from_grey_levels() const { return data_.dynamic() && model_->space().discrete(); }
+
   // Returns the trainer. Call its start() or resume(), then run().
   Trainer& trainer() { return *trainer_; }
   EnergyModel& model() { return *model_; }

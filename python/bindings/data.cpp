@@ -258,6 +258,8 @@ torch::Tensor labels_of(const py::object& labels) {
 }
 
 void add_data(py::module_& module) {
+  module.def("are_points",
+             [](const py::object& data) { return are_points(arrays_of(data, /*whole=*/true)); });
   module.def("sites_of", [](const py::object& data) -> std::optional<int64_t> {
     if (is_file_or_name(data)) return std::nullopt;
     return sites_of(arrays_of(data, /*whole=*/true));

@@ -100,6 +100,7 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
                       std::move(given));
     resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
     if (ranks.is_rank0()) {
+      training.log_notes(directory);
       write_file(fs::path(directory) / "config.toml",
                  configuration_text(options_of<TrainSpec>(), "train",
                                     isinglass::values_of(training.spec())));
@@ -112,6 +113,10 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     fit["iteration"] = result.iteration;
     fit["interrupted"] = result.interrupted;
     fit["recoveries"] = result.recoveries;
+    std::vector<std::string> notes;
+    for (const std::string& note : training.notes()) notes.push_back(spell_options(note, "", "="));
+    fit["notes"] = notes;
+    fit["draws_from_grey_levels"] = training.draws_from_grey_levels();
     fit["continuous"] = !training.model().space().discrete();
     fit["options"] = object_of(json_of(isinglass::values_of(training.spec())));
     py::dict parameters;

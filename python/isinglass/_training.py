@@ -4,6 +4,7 @@ import inspect
 import itertools
 import os
 import tempfile
+import warnings
 from typing import Any
 
 import torch
@@ -44,6 +45,7 @@ class Fit(Shown):
         out: the run's directory; None if it was not kept.
         interrupted: True if training ended early.
         recoveries: how often training diverged and went back to a checkpoint.
+        notes: sentences on what the data were taken for: missing values, grey levels.
 
     Example:
         >>> import torch, isinglass as ig
@@ -63,12 +65,14 @@ class Fit(Shown):
     out: "str | None"
     interrupted: bool
     recoveries: int
+    notes: "list[str]"
 
     def __init__(self, made, target, metrics, out):
         self.target, self.metrics, self.out = target, metrics, out
         self.parameters, self.iteration = made["parameters"], made["iteration"]
         self.options = made["options"]
         self.interrupted, self.recoveries = made["interrupted"], made["recoveries"]
+        self.notes = made["notes"]
 
     def load_into(self, module: "torch.nn.Module") -> None:
         """Loads the averaged parameters into a module.
@@ -108,6 +112,7 @@ class Fit(Shown):
         last = self.metrics[-1] if self.metrics else {}
         rows = [("iteration", self.iteration), ("interrupted", self.interrupted),
                 ("recoveries", self.recoveries)]
+        rows += [("note", note) for note in self.notes]
         return rows + [(name, value) for name, value in last.items() if name != "iteration"]
 
 
@@ -188,6 +193,9 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, st
                                   if name in made["options"]},
                                  made["continuous"], str(device))
     fit = Fit(made, target, metrics, None if out is None else os.fspath(out))
+    in_memory = not isinstance(data, (str, os.PathLike))
+    if made["draws_from_grey_levels"] and in_memory and _isinglass.are_points(data):
+        warnings.warn(fit.notes[-1], stacklevel=2)
     return interrupt(error, "fit", fit) if error is not None else fit
 
 

@@ -64,6 +64,17 @@ def test_an_evaluation_takes_the_complete_splits():
     assert found["test"]["forward"] == pytest.approx(-16 * math.log(2))
 
 
+def test_the_missing_values_are_counted(tmp_path):
+    part = bars(60).float()
+    part[3, 5] = NAN
+    fit = ig.train("rbm", part, out=tmp_path / "run", **FEW)
+    note = ("1 of the 960 values of the training images of the tensor are missing (NaN), and are "
+            "sampled given the others")
+    assert fit.notes == [note] and note in repr(fit)
+    assert note in (tmp_path / "run" / "log.txt").read_text()
+    assert ig.train("rbm", bars(60).float(), **FEW).notes == []
+
+
 def test_missing_values_elsewhere_are_refused():
     part, target = with_holes(bars(60)), ig.models.bernoulli(theta=torch.zeros(16))
     incomplete = r"needs complete images, but \d+ of the 960 values of the training images"
