@@ -4,6 +4,10 @@
 // = 1: T_1). The steps after burn-in, at T_1, are draws from exp(−U/T_1) like those of any other
 // run.
 //
+// With a population of G > 1, the chains of each group of G are resampled between levels
+// (population.h). Chains of a group then depend on each other, and their states at T_1 are as near
+// to exp(−U/T_1) as G allows.
+//
 // Samplers see U/T (tempered_model.h), observers see U.
 #pragma once
 
@@ -20,10 +24,10 @@ inline constexpr int64_t kCoolingLevels = 100;
 
 class Cooling : public StepHook {
  public:
-  // steps: the length of burn-in, at least 1. The target must outlive this object. most_levels: L
-  // if there are as many steps.
+  // steps: the length of burn-in, at least 1. The target must outlive this object. population: G,
+  // which divides the chains. most_levels: L if there are as many steps.
   Cooling(EnergyModel& target, Temperatures temperatures, int64_t steps, torch::Device device,
-          int64_t most_levels = kCoolingLevels);
+          int64_t population = 1, int64_t most_levels = kCoolingLevels);
 
   // Returns the number of steps of the first level.
   static int64_t first_level_steps(int64_t steps);
@@ -36,8 +40,10 @@ class Cooling : public StepHook {
   bool goes_on() const override { return true; }
 
  private:
+  void resample(double before, const Sampler& sampler, ChainState& state, const StepParams& params);
+
   Temperatures temperatures_;
-  int64_t steps_, levels_, level_ = -1;
+  int64_t steps_, population_, levels_, level_ = -1;
   double temperature_;
   TemperedModel model_;
 };

@@ -41,6 +41,7 @@ enum class Purpose : uint32_t {
   kScoreNoise,         // chain = index in the batch, step = iteration, position = site
   kInstance,           // chain = tensor of a standard instance, position = index
   kPoints,             // chain = point of a built-in data set, position = index of the number
+  kResample,           // chain = the first one of a group of annealed chains
 };
 
 struct Philox4x32 {

@@ -40,14 +40,14 @@ constexpr double kBytesADraw = 128;
 // about as much as D single-site steps.
 constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 
-// An annealing run on a lattice of at most so many neighbours a site exchanges clusters within
-// groups of so many chains.
-constexpr int64_t kClusterNeighbours = 4, kClusterGroup = 10;
+// Annealed chains are resampled, or exchange clusters, within groups of so many. They exchange
+// clusters on a lattice of at most so many neighbours a site.
+constexpr int64_t kGroup = 10, kClusterNeighbours = 4;
 
 bool exchanges_clusters(LatticeModel& lattice, int64_t chains) {
   const int64_t sites = lattice.space().sites,
                 entries = lattice.lattice(lattice.device()).neighbour.numel();
-  return chains % kClusterGroup == 0 && entries > 0 && entries <= kClusterNeighbours * sites;
+  return chains % kGroup == 0 && entries > 0 && entries <= kClusterNeighbours * sites;
 }
 
 // Returns true if an annealing run tests the flips of a lattice's sites rather than draws the sites.
@@ -158,8 +158,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   torch::Tensor x;
   if (given.states.defined() || !fresh(spec_.init)) x = saved_states(given.states);
   restrict_states(given);
-  if (!spec_.chains) spec_.chains = kDefaultChains;
-  if (alike_ == 0) alike_ = *spec_.chains;
+  if (!restriction_) choose_population();
   if (spec_.anneal && !tempered(spec_)) prepare_annealing(x, begin);
   plan_.hook = cooling_.get();
   make_sampler();
@@ -203,21 +202,44 @@ void Sampling::restrict_states(const Given& given) {
       *spec_.chains, all.rows(),
       options.fixed.defined() ? options.fixed_name : options.reference_name);
   alike_ = *spec_.chains / all.rows();
+  choose_population();
   restriction_sha256_ = all.sha256();
   const Shard own = own_chains_of(*spec_.chains);
   restriction_ = all.of_chains(*spec_.chains, own.first, own.count);
   model_ = restricted(model_, *restriction_, context_.device);
 }
 
-// Returns this rank's share of the chains. Those of a group stay together.
-Shard Sampling::own_chains_of(int64_t chains) const {
-  const SamplerSpec sampler = resolved(spec_.sampler, *model_, !spec_.warm_start.empty());
-  return ranks().shard(chains, static_cast<int64_t>(sampler_number(sampler, "group").value_or(1)));
+// Fixes the number of chains, and how many of an annealing run are resampled together. Chains of
+// such a group share a target.
+void Sampling::choose_population() {
+  if (!spec_.chains) spec_.chains = kDefaultChains;
+  if (alike_ == 0) alike_ = *spec_.chains;
+  require_options(!spec_.population || spec_.anneal,
+                  "`population` resamples annealed chains, but `anneal` is not given");
+  if (!spec_.anneal) return;
+  const bool exchanges = find_sampler(spec_.sampler.name).exchanges;
+  if (!spec_.population) {
+    spec_.population = exchanges || alike_ % kGroup != 0 ? 1 : kGroup;
+  }
+  require_options(*spec_.population == 1 || !exchanges,
+                  "`sampler` {} exchanges states between chains, which copies of one chain cannot; "
+                  "`population` must be 1",
+                  spec_.sampler.name);
+  require_options(alike_ % *spec_.population == 0,
+                  "`population` is {}, which does not divide the number of chains{}, {}",
+                  *spec_.population, alike_ == *spec_.chains ? "" : " that share a target", alike_);
 }
 
-// Returns the number of chains that the sampler moves together.
+// Returns this rank's share of the chains. Those of a group stay together.
+Shard Sampling::own_chains_of(int64_t chains) const {
+  return ranks().shard(chains, group_size());
+}
+
+// Returns the number of consecutive chains that depend on each other.
 int64_t Sampling::group_size() const {
-  return static_cast<int64_t>(sampler_number(spec_.sampler, "group").value_or(1));
+  const SamplerSpec sampler = resolved(spec_.sampler, *model_, !spec_.warm_start.empty());
+  return std::max(static_cast<int64_t>(sampler_number(sampler, "group").value_or(1)),
+                  spec_.population.value_or(1));
 }
 
 torch::Tensor Sampling::chain_ids() const {
@@ -283,7 +305,7 @@ void Sampling::name_sampler(bool restricted) {
   LatticeModel* lattice = spec_.anneal && !restricted ? model_->as_lattice() : nullptr;
   if (lattice && exchanges_clusters(*lattice, spec_.chains.value_or(kDefaultChains))) {
     spec_.sampler.name = "cluster-gibbs";
-    spec_.sampler.options.try_emplace("group", static_cast<double>(kClusterGroup));
+    spec_.sampler.options.try_emplace("group", static_cast<double>(kGroup));
   } else if (lattice && tests_flips(*lattice)) {
     spec_.sampler.name = "metropolis";
   } else if (lattice) {
@@ -306,7 +328,8 @@ void Sampling::prepare_annealing(const torch::Tensor& given, double begin) {
     spec_.time.reset();
   }
   const Temperatures range = *spec_.anneal->range;
-  cooling_ = std::make_unique<Cooling>(*model_, range, plan_.burn_in, context_.device);
+  cooling_ =
+      std::make_unique<Cooling>(*model_, range, plan_.burn_in, context_.device, *spec_.population);
   // Restricted models know their chains by rows, so that all are looked at.
   range_ = std::make_unique<RangeWatch>(*model_, range, plan_.burn_in,
                                         restriction_ ? *spec_.chains : kPilotChains,
@@ -348,7 +371,8 @@ int64_t Sampling::chosen_burn_in(const torch::Tensor& given, double begin) {
   };
   const torch::Tensor x = start_states(given);
   const auto make_steps = [&](int64_t steps) {
-    Cooling cooling(*model_, *spec_.anneal->range, steps, device, kMeasuredLevels);
+    Cooling cooling(*model_, *spec_.anneal->range, steps, device, *spec_.population,
+                    kMeasuredLevels);
     const auto sampler = sampler_of(spec_.sampler, cooling.model(), warm);
     ChainState state = sampler->init(cooling.model(), x.clone(), chain_ids());
     StepParams params = sampler->params(static_cast<uint64_t>(spec_.seed), device);

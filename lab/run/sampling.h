@@ -94,6 +94,7 @@ class Sampling {
   torch::Tensor known_pixels(std::string& source);
   void restrict_states(const Given& given);
   Shard own_chains_of(int64_t chains) const;
+  void choose_population();
   int64_t group_size() const;
   void seek_solutions();
   void name_sampler(bool restricted);

@@ -157,6 +157,14 @@ Fields<SampleSpec> sample_table() {
               .minimum = 0,
               .maximum = 1e8,
               .above_minimum = true}),
+       field(&SampleSpec::population,
+             {.name = "population",
+              .unit = "N",
+              .help = "with `anneal`: between levels the chains of each group of N are resampled "
+                      "by exp(-(1/T' - 1/T) U), so that chains of low energy are copied in place "
+                      "of others; 1: no chain is (default: 10, or 1 if the sampler exchanges "
+                      "states or the number of chains is no multiple of 10)",
+              .minimum = 1}),
        field(&SampleSpec::rungs,
              {.name = "rungs",
               .unit = "R",

@@ -211,6 +211,7 @@ TEST(SavedSampling, ACooledRunGoesOnToTheBit) {
       spec.sampler.options.erase("adapt");
       if (sampler == "cluster-gibbs") spec.sampler.options["group"] = 4.0;
       spec.anneal = AnnealSpec{Temperatures{2, 0.5}};
+      spec.population = sampler == "cluster-gibbs" ? 1 : 4;
       expect_to_go_on(spec, target);
       // A level of several steps: it is saved within a level, and at its ends.
       spec.burn_in = 250;
