@@ -23,7 +23,7 @@ constexpr double kAlike = 1. / 5;       // spread
 constexpr int64_t kReportsInARow = 2;
 constexpr int64_t kAtEnd = 10;     // iterations
 constexpr double kGrownApart = 2;  // times |d| of the earliest iterations
-constexpr double kGrownLoss = 10;  // times the loss of the first iterations
+constexpr double kGrownLoss = 10;  // times the first loss
 
 // Appends a value and keeps at most the latest `most` values.
 void push(std::deque<double>& values, double value, size_t most) {
@@ -41,11 +41,10 @@ std::deque<double> values_of(const torch::Tensor& tensor) {
   return {first, first + values.numel()};
 }
 
-// Returns the means of |value| over the first and over the last kAtEnd values.
-std::pair<double, double> means_at_ends(const std::deque<double>& values) {
+// Returns the mean of |value| over kAtEnd values.
+double mean_size(std::deque<double>::const_iterator first) {
   const auto add = [](double sum, double value) { return sum + std::abs(value) / kAtEnd; };
-  return {std::accumulate(values.begin(), values.begin() + kAtEnd, 0.0, add),
-          std::accumulate(values.end() - kAtEnd, values.end(), 0.0, add)};
+  return std::accumulate(first, first + kAtEnd, 0.0, add);
 }
 
 }  // namespace
@@ -81,30 +80,27 @@ std::string Divergence::check_spread(double spread) {
 
 void Divergence::add_loss(double loss) {
   losses_.push_back(loss);
-  if (std::ssize(losses_) > 2 * kAtEnd) losses_.erase(losses_.begin() + kAtEnd);
+  if (std::ssize(losses_) > 1 + kAtEnd) losses_.erase(losses_.begin() + 1);
 }
 
 std::string Divergence::at_end() const {
   constexpr const char* kRemedy =
       "a lower learning rate may help, and docs/howto/training-diverges.md names more remedies";
-  if (apart_ >= kAtEnd && std::ssize(differences_) >= 2 * kAtEnd) {
-    const auto [before, now] = means_at_ends(differences_);
-    if (now >= kGrownApart * before) {
-      return fmt::format(
-          "training ended while it diverged: the mean energies of data and chains differ by "
-          "{:.4g}, "
-          "and by more than {} (one nat per site) in each of the last {} iterations; {}",
-          differences_.back(), sites_, apart_, kRemedy);
-    }
+  if (apart_ >= kAtEnd && std::ssize(differences_) >= 2 * kAtEnd &&
+      mean_size(differences_.end() - kAtEnd) >= kGrownApart * mean_size(differences_.begin())) {
+    return fmt::format(
+        "training ended while it diverged: the mean energies of data and chains differ by {:.4g}, "
+        "and by more than {} (one nat per site) in each of the last {} iterations; {}",
+        differences_.back(), sites_, apart_, kRemedy);
   }
-  if (std::ssize(losses_) == 2 * kAtEnd) {
-    const auto [before, now] = means_at_ends(losses_);
-    if (now >= kGrownLoss * before) {
+  if (std::ssize(losses_) > kAtEnd) {
+    const double first = losses_.front(), now = mean_size(losses_.end() - kAtEnd);
+    if (now >= kGrownLoss * std::abs(first)) {
       return fmt::format(
           "training ended while it diverged: the mean loss of the last {} iterations is {:.4g}, "
           "and "
-          "that of the first {} was {:.4g}; {}",
-          kAtEnd, now, kAtEnd, before, kRemedy);
+          "the first loss was {:.4g}; {}",
+          kAtEnd, now, first, kRemedy);
     }
   }
   return "";

@@ -27,10 +27,10 @@
 //          the parameters drive them from one to the other together.
 //
 // A run may end before these tests are certain. Two tests of its last ten iterations, both of which
-// return a warning, compare them with the earliest ten that are known:
+// return a warning, compare them with its beginning, as far as it is known:
 //
-//   ends apart  |d_t| > one nat per site in each of them, and mean |d| is twice as large.
-//   ends high   the mean loss of an objective without chains is ten times as large.
+//   ends apart  |d_t| > one nat per site in each; mean |d| is twice that of the earliest ten.
+//   ends high   the mean loss, of an objective without chains, is ten times the first loss.
 //
 // The tests detect something that began up to 200 iterations ago. This length determines how far a
 // run goes back to recover (trainer.h).
@@ -75,7 +75,7 @@ class Divergence {
     torch::Tensor acceptances;     // float64 [at most 450], oldest first
     int64_t skipped_in_a_row = 0;
     int64_t stay_in_a_row = 0, alike_in_a_row = 0;              // reports
-    torch::Tensor losses = torch::empty({0}, torch::kFloat64);  // the first 10 and the last 10
+    torch::Tensor losses = torch::empty({0}, torch::kFloat64);  // the first and the last 10
   };
   Memory memory() const;
   void restore(const Memory& memory);

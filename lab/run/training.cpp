@@ -233,9 +233,9 @@ std::vector<std::string> Training::notes() const {
   std::vector<std::string> notes;
   if (data_.missing.defined()) {
     notes.push_back(fmt::format(
-        "{} of the {} values of the training images of {} are missing (NaN), and are sampled given "
-        "the others",
-        data_.missing.sum().item<int64_t>(), data_.missing.numel(), data_.name));
+        "the training images of {} lack {} of their {} values (NaN); missing values are sampled "
+        "given the others",
+        data_.name, data_.missing.sum().item<int64_t>(), data_.missing.numel()));
   }
   if (draws_from_grey_levels()) {
     notes.push_back(fmt::format(

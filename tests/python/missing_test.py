@@ -68,8 +68,8 @@ def test_the_missing_values_are_counted(tmp_path):
     part = bars(60).float()
     part[3, 5] = NAN
     fit = ig.train("rbm", part, out=tmp_path / "run", **FEW)
-    note = ("1 of the 960 values of the training images of the tensor are missing (NaN), and are "
-            "sampled given the others")
+    note = ("the training images of the tensor lack 1 of their 960 values (NaN); missing values "
+            "are sampled given the others")
     assert fit.notes == [note] and note in repr(fit)
     assert note in (tmp_path / "run" / "log.txt").read_text()
     assert ig.train("rbm", bars(60).float(), **FEW).notes == []

@@ -164,10 +164,11 @@ TEST(DivergenceTest, ARunThatEndsApartIsWarnedOf) {
 TEST(DivergenceTest, ARunWhoseLossEndsHighIsWarnedOf) {
   EXPECT_EQ(told_at_end([](int64_t t) { return t <= 50 ? 2.0 : 32.0; }, 60, true),
             "training ended while it diverged: the mean loss of the last 10 iterations is 32, and "
-            "that of the first 10 was 2; a lower learning rate may help, and "
+            "the first loss was 2; a lower learning rate may help, and "
             "docs/howto/training-diverges.md names more remedies");
   EXPECT_EQ(told_at_end([](int64_t t) { return t <= 50 ? 2.0 : 32.0; }, 52, true), "");
-  EXPECT_EQ(told_at_end([](int64_t t) { return 2.0 * t; }, 18, true), "");
+  EXPECT_EQ(told_at_end([](int64_t t) { return t == 1 ? 2.0 : 1e3; }, 10, true), "");
+  EXPECT_NE(told_at_end([](int64_t t) { return t == 1 ? 2.0 : 1e12 / t; }, 40, true), "");
 }
 
 TEST(DivergenceTest, ARestoredOneGoesOn) {
