@@ -143,8 +143,9 @@ def _annealed(bqm, values, sweeps, temperatures, seed, device):
     spin = bqm.vartype is dimod.SPIN
     start = torch.as_tensor((values > 0).astype("uint8"))
     target = models.qubo(bqm, device=device)
-    run = _sample(target, "metropolis", chains=len(values), init=start.to(target.device),
-                  anneal=temperatures, burn_in=sweeps - 1, steps=1, thin=1, seed=seed)
+    run = _sample(target, "metropolis", population=1, chains=len(values),
+                  init=start.to(target.device), anneal=temperatures, burn_in=sweeps - 1, steps=1,
+                  thin=1, seed=seed)
     last = run.samples[-1].cpu().numpy().astype("int8")
     used = [float(temperature) for temperature in run.summary["anneal"].split(",")]
     return 2 * last - 1 if spin else last, used

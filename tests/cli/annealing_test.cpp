@@ -181,7 +181,8 @@ TEST_F(Annealing, TheVerdictIsAboutTheBestValue) {
   write_glass(1);
   const double least =
       energies("--model ising --weights glass.pt", all_states()).min().item<double>();
-  const std::string run = "--model ising --weights glass.pt --anneal auto --burn-in 400 --seed 1 ";
+  const std::string run =
+      "--model ising --weights glass.pt --anneal auto --population 1 --burn-in 400 --seed 1 ";
   const Json found = summary(run);
   const Json& verdict = found["annealing"];
   EXPECT_EQ(verdict["sought"], "best");
@@ -231,12 +232,33 @@ TEST_F(Annealing, OnGraphsOfFewNeighboursGroupsExchangeClusters) {
             std::string::npos);
   // On a torus of 5000 sites, chains without partners find smaller cuts in as many steps.
   const std::string large = "--instance gset:G57 --anneal auto --burn-in 3000 --seed 1 --chains 40";
-  const Json cuts = summary(large), apart = summary(large + " --sampler gibbs --scan chromatic");
+  const Json cuts = summary(large),
+             apart = summary(large + " --sampler gibbs --scan chromatic --population 1");
   EXPECT_EQ(cuts["sampler"], "cluster-gibbs");
   EXPECT_GT(cuts["best"]["value"].get<double>(), apart["best"]["value"].get<double>() + 5);
   const Json odd = summary(run + "--chains 15");
   EXPECT_EQ(odd["sampler"], "gibbs");
   EXPECT_FALSE(odd["annealing"].contains("group"));
+}
+
+// Groups of ten chains are resampled by default, so that the verdict counts groups. On a graph of
+// 2000 vertices they find larger cuts than independent chains in as many steps.
+TEST_F(Annealing, GroupsOfChainsAreResampled) {
+  const std::string run = "--instance gset:G36 --anneal auto --burn-in 600 --seed 1 --chains 40 ";
+  const Json groups = summary(run), apart = summary(run + "--population 1");
+  EXPECT_EQ(groups["sampler"], "metropolis");
+  EXPECT_EQ(groups["annealing"]["group"], 10);
+  EXPECT_FALSE(apart["annealing"].contains("group"));
+  EXPECT_GT(groups["best"]["value"].get<double>(), apart["best"]["value"].get<double>());
+  const Outcome pairs = sample(run + "--population 2");
+  EXPECT_NE(pairs.out.find(" of 20 groups of 2 chains reached the best"), std::string::npos)
+      << pairs.out;
+  const std::string recorded = read_file(dir_ / "out" / "config.toml");
+  EXPECT_NE(recorded.find("population = 2"), std::string::npos) << recorded;
+  // A model that is no lattice, and one sampler of its own choice.
+  write_rbm(dir_ / "rbm.pt");
+  const Json rbm = summary("--model rbm --weights rbm.pt --anneal 2,.1 --burn-in 50 --chains 20");
+  EXPECT_EQ(rbm["annealing"]["group"], 10);
 }
 
 TEST_F(Annealing, WrongOptionsAreOneSentence) {
@@ -249,6 +271,11 @@ TEST_F(Annealing, WrongOptionsAreOneSentence) {
       {run + "--anneal auto", "--burn-in is 0; at least 2 is needed, or a --time in seconds"},
       {run + "--time 3 --sampler gibbs", "--time is the time of an annealing run, but --anneal"},
       {run + "--sampler cluster-gibbs", "--sampler cluster-gibbs exchanges states between chains"},
+      {run + "--population 4", "--population resamples annealed chains, but --anneal is not given"},
+      {run + "--anneal auto --burn-in 9 --population 7",
+       "--population is 7, which does not divide the number of chains, 100"},
+      {run + "--sampler cluster-gibbs --anneal auto --burn-in 9 --population 10",
+       "--sampler cluster-gibbs exchanges states between chains, which copies of one chain cannot"},
       {run + "--anneal auto --time 3 --burn-in 5", "--time and --burn-in exclude each other"},
       {run + "--anneal auto --time 0", "--time is 0"},
       {run + "--anneal auto --burn-in 9 --rungs 4", "--rungs and --anneal exclude each other"},

@@ -75,7 +75,7 @@ def test_a_time_replaces_burn_in():
 def test_the_verdict():
     target = ig.models.qubo({(i, j): math.sin(7 * i + 3 * j) for i in range(9) for j in range(9)})
     least = target.energy(states(sites=9)).min().item()
-    run = annealed(target, burn_in=300, optimum=least)
+    run = annealed(target, burn_in=300, optimum=least, population=1)
     verdict = run.summary["annealing"]
     assert verdict["sought"] == "optimum"
     assert run.summary["best"]["ratio"] == pytest.approx(1)
@@ -85,6 +85,16 @@ def test_the_verdict():
     assert verdict["time_to_solution"] == pytest.approx(needed * verdict["seconds"] / 20)
     assert "chains that found it" in repr(run)
     assert "R-hat" not in repr(run)
+
+
+def test_resampled_chains():
+    target = ig.models.qubo({(i, j): math.sin(7 * i + 3 * j) for i in range(40) for j in range(40)})
+    run = annealed(target, burn_in=100)
+    assert run.summary["annealing"]["group"] == run.options["population"] == 10
+    apart = annealed(target, burn_in=100, population=1)
+    assert run.summary["best"]["value"] <= apart.summary["best"]["value"]
+    with pytest.raises(ig.Error, match="population= is 3, which does not divide"):
+        ig.sample(target, anneal="auto", burn_in=9, chains=20, population=3)
 
 
 def test_what_does_not_go_together():
