@@ -197,6 +197,7 @@ class Fit:
     out: str | None
     interrupted: bool
     recoveries: int
+    notes: list[str]
     def load_into(self, module: torch.nn.Module) -> None: ...
     @property
     def frame(self) -> pandas.DataFrame: ...
@@ -324,6 +325,7 @@ def sample(
     inpaint_images: int | None = None,
     anneal: str | tuple[float, float] | None = None,
     time: float | None = None,
+    population: int | None = None,
     rungs: int | str | None = None,
     exploration: int | None = None,
     lowest_beta: float | None = None,
