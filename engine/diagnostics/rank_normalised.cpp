@@ -59,7 +59,7 @@ Variances variances(const torch::Tensor& x) {
 
 // Returns τ from Geyer's sequence: sums of neighbouring pairs (ρ_0 + ρ_1), (ρ_2 + ρ_3), …, as long
 // as they are positive, and none larger than the one before; then the even lag that follows, if it
-// is positive.
+// is positive or if the pair that it begins is, with which the lags of short series end.
 double integrated_time(const std::vector<double>& rho) {
   const auto n = static_cast<int64_t>(rho.size());
   double sum = 0, least = rho[0] + rho[1], pair = least, even = rho[0];
@@ -70,7 +70,7 @@ double integrated_time(const std::vector<double>& rho) {
     pair = rho[t + 1] + rho[t + 2];
     least = std::min(least, pair);
   }
-  return -1 + 2 * sum + std::max(0.0, even);
+  return -1 + 2 * sum + (pair < 0 ? std::max(0.0, even) : even);
 }
 
 double ess_of(const torch::Tensor& x) {
