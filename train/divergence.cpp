@@ -98,8 +98,7 @@ std::string Divergence::at_end() const {
     if (now >= kGrownLoss * std::abs(first)) {
       return fmt::format(
           "training ended while it diverged: the mean loss of the last {} iterations is {:.4g}, "
-          "and "
-          "the first loss was {:.4g}; {}",
+          "and the first loss was {:.4g}; {}",
           kAtEnd, now, first, kRemedy);
     }
   }

@@ -116,9 +116,8 @@ struct SampleSpec {
   // An annealing run lasts for about this time [s] and chooses `burn_in`. It is nullopt in a
   // resolved spec, which holds the number of steps.
   std::optional<double> time = {};
-  std::optional<int64_t> population =
-      {};                  // Counts the annealed chains that are resampled together.
-  std::string rungs = {};  // Gives tempering a number of rungs, or auto.
+  std::optional<int64_t> population = {};   // Counts the annealed chains resampled together.
+  std::string rungs = {};                   // Gives tempering a number of rungs, or auto.
   std::optional<int64_t> exploration = {};  // Counts the local steps per scan of tempering.
   std::optional<double> lowest_beta = {};   // Sets the lowest β of the tempering ladder.
   // This is the scale of the reference at β = 0, for tempering of continuous states.

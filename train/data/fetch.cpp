@@ -16,8 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kWaysOut =
     "--mirror ADDRESS names a copy of a data folder to download from, a file that was downloaded "
-    "by "
-    "other means may be put in the same place, and the data set strokes is built in";
+    "by other means may be put in the same place, and the data set strokes is built in";
 
 // The largest number of transfers from one address, if every one brings the file further.
 constexpr int kTransfers = 10;
