@@ -16,7 +16,8 @@ class StepHook {
 
   // Called before step t, counted from 0 over burn-in and the steps after it. It may change the
   // model, and what `state` knows of its energies. If it changes the chains' states, which belong
-  // to the sampler, it has the sampler evaluate them (Sampler::reevaluate). Returns after how many steps from t on it must be called again, at least 1.
+  // to the sampler, it has the sampler evaluate them (Sampler::reevaluate). Returns after how many
+  // steps from t on it must be called again, at least 1.
   //
   // Where steps are captured (step_graph.h), which is after burn-in, it must change tensors in
   // place.

@@ -50,9 +50,9 @@ bool exchanges_clusters(LatticeModel& lattice, int64_t chains) {
   return chains % kGroup == 0 && entries > 0 && entries <= kClusterNeighbours * sites;
 }
 
-// Returns true if an annealing run tests the flips of a lattice's sites rather than draws the sites.
-// Tests need fewer sweeps to as good a state (docs/guide/combinatorial-problems.md), but draws that
-// tables of neighbourhoods look up are faster by more than that.
+// Returns true if an annealing run tests the flips of a lattice's sites rather than draws the
+// sites. Tests need fewer sweeps to as good a state (docs/guide/combinatorial-problems.md), but
+// draws that tables of neighbourhoods look up are faster by more than that.
 bool tests_flips(LatticeModel& lattice) {
   lattice.lattice(lattice.device());
   return lattice.space().kind == StateKind::kBinary && !lattice.neighbourhoods();

@@ -1,6 +1,7 @@
 // Implements sweeps in lanes. The lanes hold spins s = 2x − 1, so that a neighbour's share of
-// flip_energy() is −c·s, which has no rounding error. A tile holds the four sites that one Philox call per chain serves:
-// the ranks n, n + 8, n + 16 and n + 24 of 32, as far as they have the current colour.
+// flip_energy() is −c·s, which has no rounding error. A tile holds the four sites that one Philox
+// call per chain serves: the ranks n, n + 8, n + 16 and n + 24 of 32, as far as they have the
+// current colour.
 #include "kernels/gibbs/fast/chromatic_lanes_cpu.h"
 
 #include <algorithm>
