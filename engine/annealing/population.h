@@ -3,8 +3,8 @@
 //
 //   w_i ∝ exp(−(1/T' − 1/T) U(x_i)),  Σ w_i = 1,
 //
-// and is continued by ⌊G w_i⌋ or ⌊G w_i⌋ + 1 chains, G w_i on average: by as many as there are points
-// (j + u)/G, j = 0 … G − 1, in its share of [0, 1), with one uniform number u for the group
+// and is continued by ⌊G w_i⌋ or ⌊G w_i⌋ + 1 chains, G w_i on average: by as many as there are
+// points (j + u)/G, j = 0 … G − 1, in its share of [0, 1), with one uniform number u for the group
 // (systematic resampling). Chains of low energy are thus copied in place of chains of high energy.
 #pragma once
 

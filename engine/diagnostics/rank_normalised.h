@@ -10,8 +10,8 @@
 // variance of their means. Then
 //   R̂ = √(V / W),   ρ_k = 1 − (W − mean autocovariance at lag k) / V,
 //   ESS = M·n / τ,  τ = −1 + 2 Σ_k ρ_k over Geyer's initial positive, then monotone sequence,
-// and the ESS is at most M·n·log₁₀(M·n). ArviZ returns this limit for every series of fewer than ten
-// draws, because τ then depends on no draw; here the ESS is undefined.
+// and the ESS is at most M·n·log₁₀(M·n). ArviZ returns this limit for every series of fewer than
+// ten draws, because τ then depends on no draw; here the ESS is undefined.
 //
 // Values that differ by rounding alone count as ties (ties.h), in quantiles as well as in ranks.
 #pragma once
@@ -25,8 +25,8 @@ namespace isinglass {
 inline constexpr double kConvergedRhat = 1.1;
 
 // Returns the ESS of the rank-normalised values. series: [N, B], a statistic of B chains; rounding:
-// see ties.h. Returns NaN if a value is not finite, if all values are equal, or if N < 10; so do the
-// functions below, for R̂ if N < 4.
+// see ties.h. Returns NaN if a value is not finite, if all values are equal, or if N < 10; so do
+// the functions below, for R̂ if N < 4.
 double bulk_ess(const torch::Tensor& series, double rounding = kCarriedRounding);
 // Returns the smaller ESS of the indicators x ≤ 5 % quantile and x ≤ 95 % quantile.
 double tail_ess(const torch::Tensor& series, double rounding = kCarriedRounding);
