@@ -270,7 +270,10 @@ over 128 other graphs of the same kind, so that only the means can be compared.
 
 
 def page(results):
-    seeds = sorted({run["seed"] for run in results["runs"]})
+    own = {name: sorted({run["seed"] for run in results["runs"] if run["part"] == name})
+           for name in PARTS}
+    seeds = "; ".join(f"{', '.join(map(str, own[name]))} for `{model}`"
+                      for name, (model, *_) in PARTS.items() if own[name])
     measured = {run["part"] for run in results["runs"]}
     times = "; ".join(f"{', then '.join(map(str, part[1]))} for `{part[0]}`"
                       for name, part in PARTS.items() if name in measured)
@@ -282,7 +285,7 @@ def page(results):
         or, for the G-set, whose graphs are built in, `--instance gset:G14` in place of the first
         two options. SECONDS are {times}: a seed that has not reached the best published value in
         the first time gets the second, in a run of its own that does not know the first. Seeds are
-        {", ".join(str(seed) for seed in seeds)}; a list of values has the longest run of each
+        {seeds}; a list of values has the longest run of each
         seed, and no seed was left out. *Time to solution* is the time in which chains find the
         best value of the row with a probability of 99 %, from the share of the run's chains, or
         groups of chains, that found it ([guide](../guide/combinatorial-problems.md)), as a median
