@@ -94,8 +94,10 @@ std::string Divergence::at_end() const {
         differences_.back(), sites_, apart_, kRemedy);
   }
   if (std::ssize(losses_) > kAtEnd) {
-    const double first = losses_.front(), now = mean_size(losses_.end() - kAtEnd);
-    if (now >= kGrownLoss * std::abs(first)) {
+    // A loss that may be negative falls as its size grows, so that its sign counts.
+    const double first = losses_.front();
+    const double now = std::accumulate(losses_.end() - kAtEnd, losses_.end(), 0.0) / kAtEnd;
+    if (now > 0 && now >= kGrownLoss * std::abs(first)) {
       return fmt::format(
           "training ended while it diverged: the mean loss of the last {} iterations is {:.4g}, "
           "and the first loss was {:.4g}; {}",

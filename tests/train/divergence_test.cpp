@@ -169,6 +169,8 @@ TEST(DivergenceTest, ARunWhoseLossEndsHighIsWarnedOf) {
   EXPECT_EQ(told_at_end([](int64_t t) { return t <= 50 ? 2.0 : 32.0; }, 52, true), "");
   EXPECT_EQ(told_at_end([](int64_t t) { return t == 1 ? 2.0 : 1e3; }, 10, true), "");
   EXPECT_NE(told_at_end([](int64_t t) { return t == 1 ? 2.0 : 1e12 / t; }, 40, true), "");
+  // A loss that may be negative is lower the larger it is then.
+  EXPECT_EQ(told_at_end([](int64_t t) { return -0.5 * t; }, 60, true), "");
 }
 
 TEST(DivergenceTest, ARestoredOneGoesOn) {
