@@ -23,9 +23,7 @@ void for_each_chain(const PathShape& shape, const float* gradient, F f) {
   const int64_t stride = shape.table_size();
   static LoopTimes loop_times;
   const TimedLoop loop(loop_times, shape.chains * shape.sites);
-  if (shape.categories > 2 || shape.one_hot) {
-    reserve_numbers(loop.on_all_threads(), shape.sites);
-  }
+  reserve_numbers(loop.on_all_threads(), shape.sites);
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     with_gradient_weights(shape, gradient + c * stride, [&](auto weights) { f(weights, c); });

@@ -38,6 +38,9 @@ template <class Weights>
 constexpr bool kRows = false;  // True if a site's weight is a sum over its values.
 template <class LogWeights>
 inline constexpr bool kRows<ValueWeights<LogWeights>> = true;
+// True if the weights of all sites are kept in the memory of the thread.
+template <class Weights>
+constexpr bool kStored = kFlips<Weights> || kRows<Weights>;
 
 // Writes the weights of a block on its scale, and returns the scale. Removed sites, and sites that
 // the block lacks, have weight 0. `values` is null if the weights do not depend on values.
@@ -63,8 +66,8 @@ double block_weights(const Weights& weights, const uint8_t* values, int64_t site
 }
 
 // numbers_of_thread() returns room for `count` numbers of the chain that the calling thread works
-// on. reserve_numbers() makes room for `sites` sites whose weights are sums over values, before a
-// parallel region, on all threads.
+// on. reserve_numbers() makes room for the stored weights of `sites` sites, before a parallel
+// region, on all threads.
 inline double* numbers_of_thread(int64_t count) {
   thread_local std::vector<double> numbers;
   if (std::ssize(numbers) < count) numbers.resize(count);
@@ -72,13 +75,14 @@ inline double* numbers_of_thread(int64_t count) {
 }
 inline void reserve_numbers(bool parallel, int64_t sites) {
   thread_local int64_t reserved = 0;
-  const int64_t count = site_blocks(sites) * kBlockSites;
+  const int64_t count = 2 * site_blocks(sites) * kBlockSites;
   reserve_on_threads(parallel, reserved, count, [=] { numbers_of_thread(count); });
 }
 
 // Holds the sums at a chain's current values, over the sites in the pool. `values` is null if the
-// weights do not depend on values. Log weights that are sums over values are computed once and
-// stored in the thread's memory, so that a thread can have only one such object at a time.
+// weights do not depend on values. Stored weights are computed once, and a change of a site computes
+// only its own anew. They are in the thread's memory, so that a thread can have only one such object
+// at a time.
 template <class Weights>
 class WeightSums : public OneLane {
  public:
@@ -92,9 +96,13 @@ class WeightSums : public OneLane {
         removed_(removed) {
     if (removed_.word) std::fill_n(removed_.word, blocks_, 0u);
     std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
+    if constexpr (kStored<Weights>) {
+      log_weight_ = numbers_of_thread(2 * blocks_ * kBlockSites);
+      weight_ = log_weight_ + blocks_ * kBlockSites;
+    }
     if constexpr (kFlips<Weights>) {
-      flip_sums(weights_.balancing, weights_.gradient, values_, sites_, sums_.scale, sums_.sum,
-                weights_.beta);
+      flip_sums(weights_.balancing, weights_.gradient, values_, sites_,
+                {log_weight_, weight_, sums_.scale, sums_.sum}, weights_.beta);
     } else {
       if constexpr (kRows<Weights>) weigh_rows();
       for (int64_t b = 0; b < blocks_; ++b) refresh(b);
@@ -102,12 +110,15 @@ class WeightSums : public OneLane {
     total();
   }
 
-  // Recomputes the block of `site`, whose value has changed, and the sum of the blocks.
+  // Recomputes the weight of `site`, whose value has changed, and the sums that contain it.
   void update(int64_t site) {
     const int64_t block = site / kBlockSites;
     const double before = sums_.scale[block];
-    if constexpr (kRows<Weights>) weigh_row(site);
-    refresh(block);
+    if constexpr (kStored<Weights>) {
+      weigh_site(site);
+    } else {
+      refresh(block);
+    }
     if (sums_.scale[block] != before) return total();
     rescale(block);
     sums_.tree.update(block);
@@ -132,38 +143,52 @@ class WeightSums : public OneLane {
     return position;
   }
   int64_t draw_site(const TreePosition& position) const {
-    double weight[kBlockSites];
-    weigh(position.block, weight);
-    return site_at(weight, position.block, sites_,
-                   unscaled(position.rest, sums_.scale[position.block], scale_));
+    const double rest = unscaled(position.rest, sums_.scale[position.block], scale_);
+    if constexpr (kStored<Weights>) {
+      return site_at(weight_ + position.block * kBlockSites, position.block, sites_, rest);
+    } else {
+      double weight[kBlockSites];
+      block_weights(weights_, values_, sites_, removed_, position.block, weight);
+      return site_at(weight, position.block, sites_, rest);
+    }
   }
 
  private:
-  void weigh_row(int64_t site) {
-    log_weight_[site] =
-        removed_.contains(site) ? -INFINITY : log_row_sum(weights_, site, values_[site]);
-  }
-  void weigh_rows() {
-    log_weight_ = numbers_of_thread(blocks_ * kBlockSites);
-    std::fill_n(log_weight_ + sites_, blocks_ * kBlockSites - sites_, -INFINITY);
-    for (int64_t i = 0; i < sites_; ++i) weigh_row(i);
-  }
-
-  // Does the work of block_weights().
-  double weigh(int64_t block, double* weight) const {
+  double log_weight(int64_t site) const {
+    if (removed_.contains(site)) return -INFINITY;
     if constexpr (kRows<Weights>) {
-      const double* log_weights = log_weight_ + block * kBlockSites;
-      const double scale = block_scale(tree_max(log_weights));
-      scaled_weights(log_weights, scale, weight);
-      return scale;
+      return log_row_sum(weights_, site, values_[site]);
     } else {
-      return block_weights(weights_, values_, sites_, removed_, block, weight);
+      return weights_.log_site_weight(site, values_[site]);
     }
   }
+  void weigh_rows() {
+    std::fill_n(log_weight_ + sites_, blocks_ * kBlockSites - sites_, -INFINITY);
+    for (int64_t i = 0; i < sites_; ++i) log_weight_[i] = log_weight(i);
+  }
+
+  // Recomputes a stored weight, and all those of its block only if the scale of the block changes.
+  void weigh_site(int64_t site) {
+    const int64_t block = site / kBlockSites;
+    log_weight_[site] = log_weight(site);
+    const double* own = log_weight_ + block * kBlockSites;
+    if (block_scale(tree_max(own)) != sums_.scale[block]) return refresh(block);
+    weight_[site] = scaled_weight(log_weight_[site], sums_.scale[block]);
+    sums_.sum[block] = written_sum(weight_ + block * kBlockSites);
+  }
+
+  // Recomputes the scale, the weights and the sum of a block.
   void refresh(int64_t block) {
-    double weight[kBlockSites];
-    sums_.scale[block] = weigh(block, weight);
-    sums_.sum[block] = tree_sum(weight);
+    if constexpr (kStored<Weights>) {
+      const int64_t first = block * kBlockSites;
+      sums_.scale[block] = block_scale(tree_max(log_weight_ + first));
+      scaled_weights(log_weight_ + first, sums_.scale[block], weight_ + first);
+      sums_.sum[block] = tree_sum(weight_ + first);
+    } else {
+      double weight[kBlockSites];
+      sums_.scale[block] = block_weights(weights_, values_, sites_, removed_, block, weight);
+      sums_.sum[block] = tree_sum(weight);
+    }
   }
 
   void rescale(int64_t block) {
@@ -181,8 +206,9 @@ class WeightSums : public OneLane {
   int64_t sites_, blocks_;
   BlockSums sums_;
   RemovedSites removed_;
-  // [32·blocks], for rows only. It is −∞ for removed sites and beyond the last site.
-  double* log_weight_ = nullptr;
+  // [32·blocks] each, if weights are stored. log_weight_ is −∞ for removed sites and beyond the
+  // last site. weight_ is on the scales of the blocks.
+  double *log_weight_ = nullptr, *weight_ = nullptr;
   double scale_ = 0;
 };
 

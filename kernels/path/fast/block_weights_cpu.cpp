@@ -11,7 +11,8 @@
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kTile = 4 * kBlockSites;  // This many sites at a time keep the vector units busy.
+// This many sites at a time keep the vector units busy.
+constexpr int kTileBlocks = 4, kTile = kTileBlocks * kBlockSites;
 
 // g is a template argument, so that it is a constant in the loop.
 template <Balancing g, int kSites>
@@ -34,17 +35,16 @@ template <int kSites>
   }
 }
 
-// Writes the weights of the flips in kBlocks blocks, and the blocks' scales. Sites from `count` on
-// are missing and have weight 0.
+// Writes the weights of the flips in kBlocks blocks, their logarithms and the blocks' scales. Sites
+// from `count` on are missing and have weight 0.
 template <int kBlocks>
 [[gnu::always_inline]] inline void weigh(Balancing g, const float* gradient, const uint8_t* values,
                                          int64_t count, uint32_t removed, float beta, double* scale,
-                                         double* weight) {
+                                         double* weight, double* log_weight) {
   constexpr int kSites = kBlocks * kBlockSites;
   const Padded<float, kSites> slope(gradient, count);
   const Padded<uint8_t, kSites> from(values, count);
   float d[kSites];
-  double log_weight[kSites];
   for (int i = 0; i < kSites; ++i) d[i] = flip_difference(beta * slope.whole[i], from.whole[i]);
   fill_log_balances<kSites>(g, d, log_weight);
   for (int64_t i = count; i < kSites; ++i) log_weight[i] = -INFINITY;
@@ -60,28 +60,44 @@ template <int kBlocks>
   }
 }
 
+// Writes what flip_sums() writes of the kBlocks blocks from site `first` on.
+template <int kBlocks>
+[[gnu::always_inline]] inline void sum_blocks(Balancing g, const float* gradient,
+                                              const uint8_t* values, int64_t sites, int64_t first,
+                                              float beta, const SiteWeights& written) {
+  const int64_t block = first / kBlockSites;
+  double* weight = written.weight + first;
+  weigh<kBlocks>(g, gradient + first, values + first, sites - first, 0, beta, written.scale + block,
+                 weight, written.log_weight + first);
+  for (int b = 0; b < kBlocks; ++b) written.sum[block + b] = tree_sum(weight + b * kBlockSites);
+}
+
 }  // namespace
 
 ISINGLASS_VECTOR_CLONES
 double flip_weights(Balancing g, const float* gradient, const uint8_t* values, int64_t count,
                     uint32_t removed, double* weight, float beta) {
-  double scale;
-  weigh<1>(g, gradient, values, count, removed, beta, &scale, weight);
+  double scale, log_weight[kBlockSites];
+  weigh<1>(g, gradient, values, count, removed, beta, &scale, weight, log_weight);
   return scale;
 }
 
 ISINGLASS_VECTOR_CLONES
 void flip_sums(Balancing g, const float* gradient, const uint8_t* values, int64_t sites,
-               double* scale, double* sum, float beta) {
-  constexpr int kBlocks = kTile / kBlockSites;
-  double weight[kTile], scales[kBlocks];
-  for (int64_t first = 0; first < sites; first += kTile) {
-    const int64_t count = sites - first;
-    weigh<kBlocks>(g, gradient + first, values + first, count, 0, beta, scales, weight);
-    for (int b = 0; b < kBlocks && b * kBlockSites < count; ++b) {
-      *scale++ = scales[b];
-      *sum++ = tree_sum(weight + b * kBlockSites);
-    }
+               const SiteWeights& written, float beta) {
+  int64_t first = 0;
+  for (; first + kTile <= sites; first += kTile) {
+    sum_blocks<kTileBlocks>(g, gradient, values, sites, first, beta, written);
+  }
+  switch (site_blocks(sites - first)) {
+    case 1:
+      return sum_blocks<1>(g, gradient, values, sites, first, beta, written);
+    case 2:
+      return sum_blocks<2>(g, gradient, values, sites, first, beta, written);
+    case 3:
+      return sum_blocks<3>(g, gradient, values, sites, first, beta, written);
+    case kTileBlocks:
+      return sum_blocks<kTileBlocks>(g, gradient, values, sites, first, beta, written);
   }
 }
 

@@ -15,9 +15,15 @@ namespace isinglass::cpu {
 double flip_weights(Balancing g, const float* gradient, const uint8_t* values, int64_t count,
                     uint32_t removed, double* weight, float beta = 1);
 
-// Writes the scales and sums of the blocks of all sites of a chain.
+// Refers to the weights of a chain in blocks of 32 sites (move_weights.h).
+struct SiteWeights {
+  double *log_weight, *weight;  // [32·blocks]. They are −∞ and 0 beyond the last site.
+  double *scale, *sum;          // [blocks]
+};
+
+// Writes the weights of the flips of all sites of a chain.
 void flip_sums(Balancing g, const float* gradient, const uint8_t* values, int64_t sites,
-               double* scale, double* sum, float beta = 1);
+               const SiteWeights& written, float beta = 1);
 
 // Writes scaled_weight(log_weight[i], scale) for a block.
 void scaled_weights(const double* log_weight, double scale, double* weight);

@@ -1,11 +1,16 @@
-// Sums that samplers share: sums of logarithms by products, and sums of weights by a tree.
+// Sums that samplers share: sums of logarithms by products, sums of weights by a tree, and the sums
+// of the weights of a chain.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/log_product.h"
 #include "kernels/path/sum_tree.h"
+#include "kernels/path/weight_sums_cpu.h"
 
 namespace isinglass {
 namespace {
@@ -82,6 +87,70 @@ TEST(SumTree, NeverFindsAnEmptyLeaf) {
   }
   EXPECT_EQ(sums.tree.find(0, &rest), 1);
   EXPECT_EQ(rest, 0);
+}
+
+// Makes changes of the sites of a chain one after the other, and returns what is drawn after them:
+// the scale and the sum of all weights, and the sites at some quantiles. A change gives the site
+// another value, or removes it from the pool. If `at_once`, the sums are built after the changes of
+// values, and only the removals are made one by one.
+template <class Weights>
+std::vector<double> drawn_after(const Weights& weights, int64_t sites, int values, int changes,
+                                bool removes, bool at_once) {
+  std::mt19937 random(4);
+  std::vector<uint8_t> x(sites);
+  for (uint8_t& value : x) value = static_cast<uint8_t>(random() % values);
+  std::vector<std::pair<int64_t, uint8_t>> made;
+  for (int n = 0; n < changes; ++n) {
+    made.emplace_back(random() % sites, static_cast<uint8_t>(random() % values));
+  }
+  if (at_once && !removes) {
+    for (const auto& [site, value] : made) x[site] = value;
+  } else if (at_once) {
+    std::reverse(made.begin(), made.end());
+  }
+  std::vector<double> scratch(sums_scratch(sites));
+  cpu::WeightSums sums(weights, x.data(), sites, scratch.data(),
+                       removed_in(scratch.data(), sites, removes));
+  for (const auto& [site, value] : made) {
+    if (removes) {
+      sums.remove(site);
+    } else if (!at_once) {
+      x[site] = value;
+      sums.update(site);
+    }
+  }
+  std::vector<double> drawn = {sums.scale(), sums.sum()};
+  for (double u = 0.003; u < 1; u += 0.01) {
+    drawn.push_back(static_cast<double>(sums.draw_site(sums.locate(u))));
+  }
+  return drawn;
+}
+
+// Sites that change one by one leave the sums as they are if computed for the last state, also when
+// the scales of blocks change, because the weights of some sites are far above all others.
+TEST(WeightSums, UpdatedEqualBuilt) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(0, 4);
+  for (const int64_t sites : {1, 31, 32, 33, 70, 97, 128, 300}) {
+    constexpr int kValues = 5;
+    std::vector<float> slope(sites * kValues);
+    for (float& number : slope) number = (random() % 40 == 0 ? 100 : 1) * normal(random);
+    for (const auto balancing : {Balancing::kSqrt, Balancing::kBarker}) {
+      const BinaryGradientWeights flips{{slope.data(), balancing}};
+      const CategoricalGradientWeights rows{{slope.data(), balancing, kValues}};
+      for (const int changes : {1, 2, 5, 40, 200}) {
+        for (const bool removes : {false, true}) {
+          if (removes && changes >= sites) continue;  // The pool would be empty.
+          EXPECT_EQ(drawn_after(flips, sites, 2, changes, removes, false),
+                    drawn_after(flips, sites, 2, changes, removes, true))
+              << sites << " sites, " << changes << " changes, removed: " << removes;
+          EXPECT_EQ(drawn_after(rows, sites, kValues, changes, removes, false),
+                    drawn_after(rows, sites, kValues, changes, removes, true))
+              << sites << " sites, " << changes << " changes, removed: " << removes;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
