@@ -43,6 +43,10 @@ constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 // Annealed chains are resampled, or exchange clusters, within groups of so many. They exchange
 // clusters on a lattice of at most so many neighbours a site.
 constexpr int64_t kGroup = 10, kClusterNeighbours = 4;
+// If `time` chooses the number of chains, they are so many populations, so that the run says how
+// often the best state was found. The choice takes about this share of the time.
+constexpr int64_t kPopulations = 3, kMostChains = 30000;
+constexpr double kShareOfChains = 0.2;
 
 bool exchanges_clusters(LatticeModel& lattice, int64_t chains) {
   const int64_t sites = lattice.space().sites,
@@ -212,12 +216,18 @@ void Sampling::restrict_states(const Given& given) {
 // Fixes the number of chains, and how many of an annealing run are resampled together. Chains of
 // such a group share a target.
 void Sampling::choose_population() {
-  if (!spec_.chains) spec_.chains = kDefaultChains;
+  const bool exchanges = find_sampler(spec_.sampler.name).exchanges;
+  open_chains_ = !spec_.chains && spec_.time && !exchanges && spec_.population != 1;
+  open_population_ = open_chains_ && !spec_.population;
+  if (!spec_.chains) {
+    // A population that is given is whole.
+    const int64_t whole = open_chains_ ? spec_.population.value_or(1) : 1;
+    spec_.chains = (kDefaultChains + whole - 1) / whole * whole;
+  }
   if (alike_ == 0) alike_ = *spec_.chains;
   require_options(!spec_.population || spec_.anneal,
                   "`population` resamples annealed chains, but `anneal` is not given");
   if (!spec_.anneal) return;
-  const bool exchanges = find_sampler(spec_.sampler.name).exchanges;
   if (!spec_.population) {
     spec_.population = exchanges || alike_ % kGroup != 0 ? 1 : kGroup;
   }
@@ -323,6 +333,7 @@ void Sampling::prepare_annealing(const torch::Tensor& given, double begin) {
   own_ = own_chains_of(*spec_.chains);
   check_memory(spec_, own_.count, *model_, plan_, context_.device);
   if (!spec_.anneal->range) spec_.anneal->range = chosen_range(given);
+  if (open_chains_) choose_chains(begin);
   if (spec_.time) {
     spec_.burn_in = plan_.burn_in = chosen_burn_in(given, begin);
     spec_.time.reset();
@@ -361,8 +372,26 @@ Temperatures Sampling::chosen_range(const torch::Tensor& given) {
   return {all[0][0].item<double>(), all[0][1].item<double>()};
 }
 
+// Chooses the number of chains, and of those that are resampled together, from the number of steps
+// that the present ones can make in the time. Each rank has a population at least.
+void Sampling::choose_chains(double begin) {
+  const int64_t steps = chosen_burn_in({}, begin, kShareOfChains) + plan_.steps;
+  const double chain_steps =
+      static_cast<double>(steps) * static_cast<double>(*spec_.chains) / kShareOfChains;
+  const int64_t size = ranks().size(), count = (kPopulations + size - 1) / size * size;
+  int64_t chains = std::min(count * population_within(chain_steps, count), kMostChains);
+  const int64_t multiple = open_population_ ? count : *spec_.population;
+  chains -= chains % multiple;
+  if (chains <= *spec_.chains) return;
+  if (open_population_) spec_.population = chains / count;
+  spec_.chains = alike_ = chains;
+  own_ = own_chains_of(chains);
+  check_memory(spec_, own_.count, *model_, plan_, context_.device);
+}
+
 // Measures short annealing runs of the same chains. Ranks agree on the time, and so on the number.
-int64_t Sampling::chosen_burn_in(const torch::Tensor& given, double begin) {
+// The steps fill a share of the time that is left.
+int64_t Sampling::chosen_burn_in(const torch::Tensor& given, double begin, double share) {
   const torch::Device device = context_.device;
   const bool warm = !spec_.warm_start.empty();
   const auto clock = [&] {
@@ -391,7 +420,8 @@ int64_t Sampling::chosen_burn_in(const torch::Tensor& given, double begin) {
                   "`time` is {} s, but reading the model and choosing temperatures took {:.3g} s, "
                   "which leaves none for steps",
                   *spec_.time, spent);
-  return burn_in_within({.seconds = *spec_.time - spent, .after = plan_.steps}, make_steps, clock);
+  return burn_in_within({.seconds = share * (*spec_.time - spent), .after = plan_.steps},
+                        make_steps, clock);
 }
 
 // Reads an earlier run's summary. Its adapted numbers replace options that are not given;

@@ -100,7 +100,8 @@ class Sampling {
   void name_sampler(bool restricted);
   void prepare_annealing(const torch::Tensor& given, double begin);
   Temperatures chosen_range(const torch::Tensor& given);
-  int64_t chosen_burn_in(const torch::Tensor& given, double begin);
+  int64_t chosen_burn_in(const torch::Tensor& given, double begin, double share = 1);
+  void choose_chains(double begin);
   double seconds_so_far() const;
   void read_warm_start();
   void make_sampler();
@@ -123,6 +124,8 @@ class Sampling {
   std::optional<Restriction> restriction_;      // Holds that of this rank's chains.
   std::string restriction_sha256_;
   int64_t alike_ = 0;  // Counts the consecutive chains that share a target.
+  // True until `time` has chosen the number of chains, and that of a population.
+  bool open_chains_ = false, open_population_ = false;
   std::optional<Inpainting> inpainting_;
   std::unique_ptr<Cooling> cooling_;
   std::unique_ptr<BestSolution> best_;

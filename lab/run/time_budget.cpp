@@ -1,7 +1,8 @@
-// Implements the choice of the number of steps.
+// Implements the choice of the number of steps and of chains.
 #include "lab/run/time_budget.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace isinglass {
 namespace {
@@ -27,6 +28,12 @@ int64_t burn_in_within(const TimeBudget& budget, const std::function<void(int64_
       last > 0 ? left / last * static_cast<double>(steps) : static_cast<double>(budget.most);
   const double all = std::min(fitting, static_cast<double>(budget.most));
   return std::max(budget.least, static_cast<int64_t>(all) - budget.after);
+}
+
+int64_t population_within(double chain_steps, int64_t populations) {
+  const double each = chain_steps / static_cast<double>(populations);
+  const double steps = std::max(std::sqrt(each), static_cast<double>(kLeastPopulationSteps));
+  return static_cast<int64_t>(each / steps);
 }
 
 }  // namespace isinglass

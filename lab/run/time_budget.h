@@ -1,4 +1,5 @@
-// Chooses the number of steps of a run that is to last for a given time, from a short measurement.
+// Chooses the number of steps of a run that is to last for a given time, from a short measurement,
+// and the number of its chains.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,14 @@ struct TimeBudget {
 // fits, that number is returned.
 int64_t burn_in_within(const TimeBudget& budget, const std::function<void(int64_t)>& make_steps,
                        const std::function<double()>& clock);
+
+// Returns how many chains a resampled population should have, if `populations` of them together can
+// make this many steps, a step of one chain counted as one: as many as each makes steps, but few
+// enough that these are at least kLeastPopulationSteps. On G-set graphs, populations of these sizes
+// find larger cuts than more of smaller ones, and more chains do more than more steps
+// (docs/guide/combinatorial-problems.md).
+int64_t population_within(double chain_steps, int64_t populations);
+
+inline constexpr int64_t kLeastPopulationSteps = 500;
 
 }  // namespace isinglass

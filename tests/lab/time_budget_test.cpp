@@ -60,5 +60,14 @@ TEST(BurnInWithin, StaysWithinItsBounds) {
   EXPECT_EQ(stopped.burn_in({.seconds = 1, .after = 5, .most = 1000}), 995);
 }
 
+// Three million steps are those of three populations of 1000 chains that make 1000 steps each.
+TEST(PopulationWithin, HasAsManyChainsAsStepsButNotFewerSteps) {
+  EXPECT_EQ(population_within(3e6, 3), 1000);
+  EXPECT_EQ(population_within(16e6, 4), 2000);
+  EXPECT_EQ(population_within(3 * 250000, 3), 500);
+  EXPECT_EQ(population_within(3 * 100000, 3), 200);
+  EXPECT_EQ(population_within(100, 3), 0);
+}
+
 }  // namespace
 }  // namespace isinglass
