@@ -45,7 +45,7 @@ constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 constexpr int64_t kGroup = 10, kClusterNeighbours = 4;
 // If `time` chooses the number of chains, they are so many populations, so that the run says how
 // often the best state was found. The choice takes about this share of the time.
-constexpr int64_t kPopulations = 3, kMostChains = 30000;
+constexpr int64_t kPopulations = 10, kMostChains = 30000;
 constexpr double kShareOfChains = 0.2;
 
 bool exchanges_clusters(LatticeModel& lattice, int64_t chains) {

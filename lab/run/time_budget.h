@@ -23,9 +23,8 @@ int64_t burn_in_within(const TimeBudget& budget, const std::function<void(int64_
 
 // Returns how many chains a resampled population should have, if `populations` of them together can
 // make this many steps, a step of one chain counted as one: as many as each makes steps, but few
-// enough that these are at least kLeastPopulationSteps. On G-set graphs, populations of these sizes
-// find larger cuts than more of smaller ones, and more chains do more than more steps
-// (docs/guide/combinatorial-problems.md).
+// enough that these are at least kLeastPopulationSteps (docs/guide/combinatorial-problems.md says
+// what was measured).
 int64_t population_within(double chain_steps, int64_t populations);
 
 inline constexpr int64_t kLeastPopulationSteps = 500;

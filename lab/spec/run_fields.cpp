@@ -163,7 +163,7 @@ Fields<SampleSpec> sample_table() {
               .unit = "N",
               .help = "with `anneal`: between levels the chains of each group of N are resampled "
                       "by exp(-(1/T' - 1/T) U), so that chains of low energy are copied in place "
-                      "of others; 1: no chain is (default: a third of the chains if `time` chooses "
+                      "of others; 1: no chain is (default: a tenth of the chains if `time` chooses "
                       "their number, else 10, or 1 if the sampler exchanges states or the number "
                       "of chains is no multiple of 10)",
               .minimum = 1}),
