@@ -30,31 +30,53 @@ void for_each_chain(const PathShape& shape, const float* gradient, F f) {
   }
 }
 
+// Draws the path of chain c, whose states are `from` and `to`. Returns log q.
+template <class Weights>
+double draw_one(const PathShape& shape, const Weights& weights, const PhiloxStream& draws,
+                const uint8_t* from, uint8_t* to, const Paths& paths, int64_t c) {
+  std::copy_n(from, shape.sites, to);
+  WeightSums sums = path_sums(shape, weights, weighed_values(shape.rule, from, to), paths, c);
+  return draw_path_of_chain(shape.rule, sums, draws, from, to,
+                            path_of_chain(paths, c, paths.length[c], shape.max_length));
+}
+
+// Returns log q of the reversed path of chain c, whose state is y.
+template <class Weights>
+double score_one(const PathShape& shape, const Weights& weights, uint8_t* y, const Paths& paths,
+                 int64_t c) {
+  WeightSums sums = path_sums(shape, weights, y, paths, c);
+  return score_path_of_chain(shape.rule, sums, y,
+                             path_of_chain(paths, c, paths.length[c], shape.max_length));
+}
+
+// Binary sites are compiled for every instruction set, with all functions that they call inlined.
+ISINGLASS_FLAT_CLONES double draw_one(const PathShape& shape, const BinaryGradientWeights& weights,
+                                      const PhiloxStream& draws, const uint8_t* from, uint8_t* to,
+                                      const Paths& paths, int64_t c) {
+  return draw_one<BinaryGradientWeights>(shape, weights, draws, from, to, paths, c);
+}
+ISINGLASS_FLAT_CLONES double score_one(const PathShape& shape, const BinaryGradientWeights& weights,
+                                       uint8_t* y, const Paths& paths, int64_t c) {
+  return score_one<BinaryGradientWeights>(shape, weights, y, paths, c);
+}
+
 }  // namespace
 
 void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
                const int64_t* chain_ids, ChainScale radius, uint8_t* y, Paths paths, double* log_q,
                Stream) {
-  for_each_chain(shape, gradient, [&](auto weights, int64_t c) {
+  for_each_chain(shape, gradient, [&](const auto& weights, int64_t c) {
     const PhiloxStream draws = step_draws(rng, chain_ids[c]);
     const int64_t length = draw_path_length(draws, radius[c], shape.max_length);
     paths.length[c] = static_cast<int32_t>(length);
-    const uint8_t* from = x + c * shape.sites;
-    uint8_t* to = y + c * shape.sites;
-    std::copy_n(from, shape.sites, to);
-    WeightSums sums = path_sums(shape, weights, weighed_values(shape.rule, from, to), paths, c);
-    log_q[c] = draw_path_of_chain(shape.rule, sums, draws, from, to,
-                                  path_of_chain(paths, c, length, shape.max_length));
+    log_q[c] = draw_one(shape, weights, draws, x + c * shape.sites, y + c * shape.sites, paths, c);
   });
 }
 
 void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths paths,
                 double* log_q, Stream) {
-  for_each_chain(shape, gradient, [&](auto weights, int64_t c) {
-    uint8_t* own = y + c * shape.sites;
-    WeightSums sums = path_sums(shape, weights, own, paths, c);
-    log_q[c] = score_path_of_chain(shape.rule, sums, own,
-                                   path_of_chain(paths, c, paths.length[c], shape.max_length));
+  for_each_chain(shape, gradient, [&](const auto& weights, int64_t c) {
+    log_q[c] = score_one(shape, weights, y + c * shape.sites, paths, c);
   });
 }
 

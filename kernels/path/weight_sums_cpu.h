@@ -171,9 +171,13 @@ class WeightSums : public OneLane {
   void weigh_site(int64_t site) {
     const int64_t block = site / kBlockSites;
     log_weight_[site] = log_weight(site);
-    const double* own = log_weight_ + block * kBlockSites;
-    if (block_scale(tree_max(own)) != sums_.scale[block]) return refresh(block);
-    weight_[site] = scaled_weight(log_weight_[site], sums_.scale[block]);
+    const double scale = sums_.scale[block];
+    // If the new weight is on the block's scale, the block keeps it: no other weight is above it.
+    if (block_scale(log_weight_[site]) != scale &&
+        block_scale(tree_max(log_weight_ + block * kBlockSites)) != scale) {
+      return refresh(block);
+    }
+    weight_[site] = scaled_weight(log_weight_[site], scale);
     sums_.sum[block] = written_sum(weight_ + block * kBlockSites);
   }
 
