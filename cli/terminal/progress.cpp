@@ -12,6 +12,7 @@ namespace isinglass {
 namespace {
 
 constexpr int kBarWidth = 24;
+constexpr double kRecent = 60, kLeastSeconds = 2;  // of RecentRate
 
 std::string duration(double seconds) {
   const auto s = std::llround(seconds);
@@ -20,7 +21,7 @@ std::string duration(double seconds) {
 }
 
 std::string rate_text(double per_second) {
-  if (per_second >= 1 || per_second == 0) return fmt::format("{:.4g}/s", per_second);
+  if (per_second >= 1) return fmt::format("{:.4g}/s", per_second);
   return fmt::format("{:.3g} s each", 1 / per_second);
 }
 
@@ -32,10 +33,21 @@ std::string long_duration(double seconds) {
   return fmt::format("{} s", std::llround(seconds));
 }
 
+void RecentRate::note(double seconds, int64_t done) {
+  marks_.push_back({seconds, done});
+  while (marks_.size() > 2 && seconds - marks_[1].seconds >= kRecent) marks_.pop_front();
+}
+
+double RecentRate::per_second() const {
+  if (marks_.empty()) return 0;
+  const Mark &first = marks_.front(), &last = marks_.back();
+  const double seconds = last.seconds - first.seconds;
+  return seconds >= kLeastSeconds ? static_cast<double>(last.done - first.done) / seconds : 0;
+}
+
 Progress::Progress(std::string label, int64_t total, bool quiet, int64_t already)
     : label_(std::move(label)),
       total_(total),
-      already_(already),
       done_(already),
       quiet_(quiet),
       terminal_(isatty(STDERR_FILENO) == 1),
@@ -54,9 +66,15 @@ bool Progress::due() const {
 
 void Progress::update(int64_t done, const std::string& note) {
   done_ = done;
+  if (quiet_) return;
+  const bool first = !begun_;
+  begun_ = true;
   const bool finished = done_ >= total_ && terminal_ && shown_;  // the full bar is shown
-  if (quiet_ || !(finished || due())) return;
-  last_ = Clock::now();
+  if (!(first || finished || due())) return;
+  const Clock::time_point now = Clock::now();
+  rate_.note(std::chrono::duration<double>(now - start_).count(), done_);
+  if (!(finished || due())) return;
+  last_ = now;
   show(note);
 }
 
@@ -67,8 +85,7 @@ void Progress::interrupt(const std::string& line) {
 }
 
 void Progress::show(const std::string& note) {
-  const double elapsed = std::chrono::duration<double>(last_ - start_).count();
-  const double rate = elapsed > 0 ? static_cast<double>(done_ - already_) / elapsed : 0;
+  const double rate = rate_.per_second();
   const double fraction =
       total_ > 0 ? static_cast<double>(done_) / static_cast<double>(total_) : 1.0;
   std::string line = fmt::format("{} {}/{}", label_, done_, total_);
@@ -76,9 +93,11 @@ void Progress::show(const std::string& note) {
     const int filled = std::clamp(static_cast<int>(fraction * kBarWidth), 0, kBarWidth);
     line += fmt::format(" [{:=<{}}{: <{}}]", "", filled, "", kBarWidth - filled);
   }
-  line += fmt::format(" {:3.0f}%  {}", 100 * fraction, rate_text(rate));
-  if (rate > 0)
-    line += fmt::format("  {} left", duration(static_cast<double>(total_ - done_) / rate));
+  line += fmt::format(" {:3.0f}%", 100 * fraction);
+  if (rate > 0) {
+    line += fmt::format("  {}  {} left", rate_text(rate),
+                        duration(static_cast<double>(total_ - done_) / rate));
+  }
   if (!note.empty()) line += "  " + note;
   // Errors are ignored: a terminal that was closed is no reason to end the run.
   std::fputs(

@@ -4,12 +4,30 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string>
 
 namespace isinglass {
 
 // Formats seconds for people: "43 h", "20 min", "45 s".
 std::string long_duration(double seconds);
+
+// The rate of the last minute, so that the first step, which may prepare much, and a change of pace
+// do not spoil what it foretells.
+class RecentRate {
+ public:
+  // Notes that so many steps were done at a time [s]. Times ascend.
+  void note(double seconds, int64_t done);
+  // Returns the steps per second; 0 until it has seen two seconds with a step in them.
+  double per_second() const;
+
+ private:
+  struct Mark {
+    double seconds;
+    int64_t done;
+  };
+  std::deque<Mark> marks_;
+};
 
 class Progress {
  public:
@@ -34,10 +52,11 @@ class Progress {
   void show(const std::string& note);
 
   std::string label_;
-  int64_t total_, already_, done_;
+  int64_t total_, done_;
   bool quiet_, terminal_;
-  bool shown_ = false;
+  bool shown_ = false, begun_ = false;
   Clock::time_point start_, last_;
+  RecentRate rate_;
 };
 
 }  // namespace isinglass
