@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <optional>
 
 #include "cli/commands/commands.h"
@@ -22,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfiguration = "config.toml";
-constexpr std::string_view kHeader = "# isinglass ";  // first line, before the command
 
 // The files that the runs of a command write besides config.toml. A # stands for a number: the
 // iteration or the cell. Files of earlier versions of the program have the same names.
@@ -56,11 +54,9 @@ std::vector<std::string> names_of(const std::string& command) {
 
 // Returns the command whose run the directory holds, or nothing if it holds no run.
 std::optional<std::string> held_command(const fs::path& directory) {
-  std::ifstream file(directory / kConfiguration);
-  std::string line;
-  std::getline(file, line);
+  const std::string command = command_of_run(directory);
   for (const RunFiles& run : kRunFiles) {
-    if (line == fmt::format("{}{}", kHeader, run.command)) return run.command;
+    if (command == run.command) return command;
   }
   return std::nullopt;
 }
@@ -137,6 +133,18 @@ std::optional<fs::path> remove_run(const fs::path& directory, const std::string&
   std::error_code error;
   for (const fs::path& file : files_named(directory, kConfiguration)) fs::remove(file, error);
   return error ? std::optional(directory / kConfiguration) : std::nullopt;
+}
+
+// Removes the .part files that a killed process left of a run, which nobody else writes now.
+void remove_parts(const fs::path& directory, const std::string& command) {
+  std::vector<std::string> names = names_of(command);
+  names.emplace_back(kConfiguration);
+  std::error_code ignored;
+  for (const std::string& name : names) {
+    for (const fs::path& file : files_named(directory, name)) {
+      if (file.extension() == ".part") fs::remove(file, ignored);
+    }
+  }
 }
 
 // Throws Error if an entry of the directory belongs to no run and has a name that `command` writes.
@@ -248,6 +256,7 @@ void OutputDirectory::fill(const OptionValues& run, const std::function<void()>&
   if (!is_rank0()) return work();
   try {
     resumed_ ? lock() : create();
+    if (resumed_) remove_parts(path(), command_.name);
     if (Job* job = present_job()) {
       job->before_end([left = run_](int code) {
         if (code != kNumericalFailure) left->discard();

@@ -9,6 +9,7 @@
 
 #include "io/error.h"
 #include "io/pt/entries.h"
+#include "io/unreadable.h"
 
 namespace isinglass {
 namespace {
@@ -41,6 +42,27 @@ PtDict dict_of(const fs::path& file) {
   return std::get<PtDict>(value.value);
 }
 
+// Returns the checkpoint. Throws Error that says what is left if it is damaged.
+PtDict checkpoint_of(const fs::path& directory) {
+  try {
+    return dict_of(directory / kCheckpoint);
+  } catch (const Unreadable&) {
+    throw;  // the file itself may be sound
+  } catch (const Error& error) {
+    const auto files = draws_files(directory);
+    const bool some = std::any_of(files.begin(), files.end(),
+                                  [](const fs::path& file) { return file.extension() == ".pt"; });
+    const std::string draws =
+        some ? fmt::format("the draws so far are in {}, files that torch.load reads, and ",
+                           (directory / kDraws).string())
+             : "";
+    fail(
+        "{}; without it the run cannot continue: {}the same command with --out {} --overwrite "
+        "starts it over",
+        error.what(), draws, directory.string());
+  }
+}
+
 }  // namespace
 
 SavedSampling::SavedSampling(Sampling& sampling, Recorder& recorder, StepRecorder* moves,
@@ -64,7 +86,7 @@ fs::path SavedSampling::draws_file(int64_t draws) const {
 
 void SavedSampling::restore() {
   const fs::path checkpoint = directory_ / kCheckpoint;
-  const PtDict saved = dict_of(checkpoint);
+  const PtDict saved = checkpoint_of(directory_);
   const PtEntries entries(saved, checkpoint.string());
   sampling_.restore(entries.dict("run"));
   if (moves_) {

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "io/error.h"
 #include "lab/toml.h"
@@ -28,6 +30,8 @@ OptionValue toml_value(const Option& option, const toml::node& node, const std::
       fail("{}: {} must be a non-empty string: {}", where, option.name, option.unit);
   }
 }
+
+constexpr std::string_view kHeader = "# isinglass ";  // first line, before the command
 
 OptionValues read_configuration_text(const OptionTable& table, const std::string& who,
                                      const std::string& text, const std::string& name) {
@@ -67,7 +71,7 @@ void print_toml(std::ostream& out, const T& value) {
 std::string configuration_text(const OptionTable& table, const std::string& who,
                                const OptionValues& values) {
   std::ostringstream out;
-  out << "# isinglass " << who << "\n";
+  out << kHeader << who << "\n";
   for (const Option& option : table) {
     const auto value = values.find(option.name);
     if (!option.stored || value == values.end()) continue;
@@ -80,6 +84,13 @@ std::string configuration_text(const OptionTable& table, const std::string& who,
     out << "\n";
   }
   return out.str();
+}
+
+std::string command_of_run(const std::filesystem::path& directory) {
+  std::ifstream file(directory / "config.toml");
+  std::string line;
+  std::getline(file, line);
+  return line.starts_with(kHeader) ? line.substr(kHeader.size()) : "";
 }
 
 nlohmann::ordered_json json_of(const OptionValues& values) {

@@ -30,6 +30,10 @@ OptionValues read_configuration_text(const OptionTable& table, const std::string
 std::string configuration_text(const OptionTable& table, const std::string& who,
                                const OptionValues& values);
 
+// Returns the command whose run a directory holds ("sample"), by the first line of its config.toml;
+// empty if there is none.
+std::string command_of_run(const std::filesystem::path& directory);
+
 // Returns the values as JSON, such as {"radius": 5.0, …}.
 nlohmann::ordered_json json_of(const OptionValues& values);
 

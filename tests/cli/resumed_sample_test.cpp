@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/inputs.h"
@@ -66,6 +67,9 @@ TEST_F(ResumedSample, KilledItEndsInTheSameFiles) {
     ASSERT_TRUE(program.reaches([&] { return fs::exists(dir_ / moment); }));
     program.signal(SIGKILL);
     program.wait();
+    for (const char* part : {"config.toml.part", "sample-checkpoint.pt.part", "samples.pt.part"}) {
+      std::ofstream(dir_ / "out" / part) << "half a file";
+    }
     for (const auto& entry : fs::directory_iterator(dir_ / "out")) {
       if (entry.path().filename() == "draws") {
         for (const auto& draws : fs::directory_iterator(entry.path())) {
@@ -78,12 +82,32 @@ TEST_F(ResumedSample, KilledItEndsInTheSameFiles) {
     expect_done("--resume out");
     EXPECT_EQ(file_bytes(dir_ / "out/samples.pt"), file_bytes(dir_ / "whole/samples.pt"));
     EXPECT_EQ(summary_of(dir_ / "out"), summary_of(dir_ / "whole"));
+    for (const auto& entry : fs::directory_iterator(dir_ / "out")) {
+      EXPECT_NE(entry.path().extension(), ".part") << entry.path();
+    }
     EXPECT_FALSE(fs::exists(dir_ / "out/draws") || fs::exists(dir_ / "out/sample-checkpoint.pt"));
     const Outcome again = run("--resume out");
     EXPECT_EQ(again.exit_code, 2);
     EXPECT_NE(again.err.find("that run is finished"), std::string::npos) << again.err;
     fs::remove_all(dir_ / "out");
   }
+}
+
+// A checkpoint that cannot be read is refused with what is left, which stays.
+TEST_F(ResumedSample, ADamagedCheckpointLeavesTheDraws) {
+  Program program(endless("out"));
+  ASSERT_TRUE(program.reaches([&] { return saved_draws("out") > 0; }));
+  program.signal(SIGKILL);
+  program.wait();
+  const std::string bytes = file_bytes(dir_ / "out/sample-checkpoint.pt");
+  std::ofstream(dir_ / "out/sample-checkpoint.pt") << bytes.substr(0, bytes.size() / 2);
+  const int64_t draws = saved_draws("out");
+  const Outcome again = run("--resume out");
+  EXPECT_EQ(again.exit_code, 2);
+  for (const char* part : {"damaged", "the draws so far are in", "torch.load", "--overwrite"}) {
+    EXPECT_NE(again.err.find(part), std::string::npos) << again.err;
+  }
+  EXPECT_EQ(saved_draws("out"), draws);
 }
 
 // After Ctrl-C, a batch system's signal or a closed terminal, the draws so far are saved and the
