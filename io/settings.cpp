@@ -20,6 +20,16 @@ struct AsText {
   }
 };
 
+constexpr std::string_view kHash = "_sha256";
+constexpr size_t kDigits = 8;  // of a hash are shown
+
+// Returns "data" for "data_sha256".
+std::string words_of(const std::string& name) {
+  std::string words = name.substr(0, name.size() - kHash.size());
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
 std::string text_of(const PtDict& settings, const std::string& name) {
   for (const auto& [key, value] : settings) {
     if (key == name) return std::visit(AsText(), value.value);
@@ -42,7 +52,14 @@ void require_same_settings(const PtDict& saved, const PtDict& own, const std::st
   for (const PtDict* settings : {&own, &saved}) {
     for (const auto& [name, value] : *settings) {
       const std::string was = text_of(saved, name), is = text_of(own, name);
-      require(was == is, "{} belongs to a run with {} = {}; this one has {}", what, name, was, is);
+      if (was == is) continue;
+      if (name.ends_with(kHash)) {
+        fail(
+            "{} belongs to a run with other {}: their SHA-256 begins with {}, and that of this run "
+            "with {}",
+            what, words_of(name), was.substr(0, kDigits), is.substr(0, kDigits));
+      }
+      fail("{} belongs to a run with {} = {}; this one has {}", what, name, was, is);
     }
   }
 }

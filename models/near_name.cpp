@@ -3,20 +3,23 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "models/registry.h"
 
 namespace isinglass {
 
 size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> earlier, before, row(b.size() + 1);  // rows i − 2, i − 1 and i
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0]++;
+    earlier = std::exchange(before, row);
+    row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      const size_t substituted = before[j - 1] + (a[i - 1] != b[j - 1]);
+      row[j] = std::min({before[j] + 1, row[j - 1] + 1, substituted});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], earlier[j - 2] + 1);
     }
   }
   return row.back();

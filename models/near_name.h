@@ -7,7 +7,8 @@
 
 namespace isinglass {
 
-// Returns the Levenshtein distance: the number of letters to insert, delete or replace.
+// Returns the number of letters to insert, delete or replace, and of neighbouring letters to
+// exchange (the distance of optimal string alignment).
 size_t edit_distance(const std::string& a, const std::string& b);
 
 // Returns the known name that is nearest to `name`, or an empty text if none is near: at most a

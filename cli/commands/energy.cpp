@@ -50,8 +50,11 @@ std::string run_energy(const Options& options) {
   const std::string states = options.text("states");
   const torch::Tensor given = read_tensor(states);
   const std::shared_ptr<EnergyModel> model =
-      model_of(spec.model, device, /*continuous=*/given.is_floating_point());
-  const torch::Tensor x = as_states(model->space(), given, states);
+      spec.model.instance.empty()
+          ? model_of(spec.model, device, /*continuous=*/given.is_floating_point())
+          : sampled_model(spec.model, {}, {}, device);
+  if (spec.model.name.empty()) spec.model.name = model->kind_name();
+  const torch::Tensor x = as_states(model->space(), given, "the states of " + states);
   require(x.size(0) > 0, "{} holds no states", states);
   check_memory(model->space(), x.size(0));
 

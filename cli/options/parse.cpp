@@ -14,6 +14,7 @@
 #include "lab/spec/configuration.h"
 #include "lab/spec/idle.h"
 #include "models/near_name.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -37,7 +38,8 @@ OptionValue parse_value(const Option& option, const std::string& text) {
   }
   if (option.type == ValueType::kInteger) {
     const auto value = parse_number<int64_t>(text);
-    if (!value) refuse(range_text(option));
+    const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
+    if (!value) refuse(range_text(option) + (whole ? ", below 2^63," : ""));
     return *value;
   }
   if (option.type == ValueType::kReal) {
@@ -134,7 +136,7 @@ OptionValues read_command_line(const Command& command, std::vector<std::string> 
   return values;
 }
 
-std::filesystem::path configuration_file(const OptionValues& flags) {
+std::filesystem::path configuration_file(const Command& command, const OptionValues& flags) {
   const auto config = flags.find("config"), resume = flags.find("resume");
   if (resume == flags.end()) {
     return config == flags.end() ? std::string() : std::get<std::string>(config->second);
@@ -145,7 +147,26 @@ std::filesystem::path configuration_file(const OptionValues& flags) {
   const std::filesystem::path directory = std::get<std::string>(resume->second);
   require(std::filesystem::exists(directory / "config.toml"),
           "--resume {} is not a run directory, because it has no config.toml", directory.string());
+  const std::string other = command_of_run(directory);
+  require(other.empty() || other == command.name,
+          "--resume {} is a run of `isinglass {}`, and not of {}; `isinglass {} --resume {}` "
+          "continues it, if it can be continued",
+          directory.string(), other, command.name, other, directory.string());
   return directory / "config.toml";
+}
+
+// Throws Error if the run trained a module in Python, which the program does not have.
+void require_own_model(const OptionValues& configured, const std::filesystem::path& file) {
+  const auto model = configured.find("model");
+  if (model == configured.end()) return;
+  const std::string& name = std::get<std::string>(model->second);
+  const auto& known = model_registry();
+  require(
+      std::any_of(known.begin(), known.end(),
+                  [&](const ModelEntry& entry) { return entry.name == name; }),
+      "the model '{}' of {} is a program's own and known in Python only, where the same call of "
+      "isinglass.train with out= this directory continues the run",
+      name, file.string());
 }
 
 // Throws Error if a resumed run would change a setting that is not adjustable.
@@ -203,9 +224,10 @@ OptionValues Options::of_run(OptionValues resolved) const {
 
 Options parse_options(const Command& command, const std::vector<std::string>& arguments) {
   const OptionValues flags = read_command_line(command, arguments);
-  const std::filesystem::path file = configuration_file(flags);
+  const std::filesystem::path file = configuration_file(command, flags);
   const OptionValues configured =
       file.empty() ? OptionValues{} : read_configuration(command.options, command.name, file);
+  if (flags.contains("resume")) require_own_model(configured, file);
   const OptionValues preset = preset_values(command, flags, configured);
   OptionValues values, said;
   for (const Option& option : command.options) {

@@ -40,7 +40,8 @@ ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t c
           x.dim());
   const bool draws = x.dim() == 3;
   const int64_t columns = draws ? x.size(1) : 1;
-  const torch::Tensor rows = as_states(model.space(), x.reshape({-1, x.size(-1)}), file);
+  const torch::Tensor rows =
+      as_states(model.space(), x.reshape({-1, x.size(-1)}), "the states of " + file);
   require_options(rows.size(0) >= chains, "`chains` is {}, but {} holds {} states", chains, file,
                   rows.size(0));
   // Chooses states as late and as far apart as possible: equally many draws of every chain, from

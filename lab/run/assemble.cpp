@@ -198,7 +198,7 @@ std::shared_ptr<EnergyModel> within_bounds_of(const ModelSpec& spec,
 
 std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device device, bool continuous,
                                       std::optional<NamedTensors> tensors) {
-  require_given(!spec.name.empty(), "model");
+  require_options(!spec.name.empty(), "`model` or `instance` is required");
   require_options(spec.factors.empty() || spec.name == "product",
                   "`factors` is given, but `model` is {}; product is needed", spec.name);
   require_options(

@@ -35,6 +35,9 @@ const std::vector<std::string>& mask_names() {
 std::string absolute_mask(const std::string& mask) {
   const auto& names = mask_names();
   const bool named = std::find(names.begin(), names.end(), mask) != names.end();
+  require_options(named || std::filesystem::exists(mask),
+                  "`inpaint` is '{}', which is neither one of {} nor a file", mask,
+                  fmt::join(names, ", "));
   return named ? mask : std::filesystem::absolute(mask).string();
 }
 
@@ -80,7 +83,7 @@ Inpainting inpainting_of(const Dataset& data, const StateSpace& space, const std
                                : first.is_floating_point()
                                    ? first
                                    : first.to(torch::kFloat32) / static_cast<double>(data.white());
-  check_states(space, images, data.name);
+  check_states(space, images, "the images of " + data.name);
   return {images, missing_pixels(mask, {data.height, data.width}, seed), data.height, data.width,
           space.discrete() ? static_cast<double>(space.categories - 1) : 1.0};
 }

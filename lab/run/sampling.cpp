@@ -450,8 +450,8 @@ void Sampling::read_warm_start() {
 // Returns the given states, or those of a file. Each row is a chain.
 torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   const std::string source = given.defined() ? "the initial states" : spec_.init;
-  const torch::Tensor x =
-      as_states(whole_->space(), given.defined() ? given : read_tensor(source), source);
+  const torch::Tensor x = as_states(whole_->space(), given.defined() ? given : read_tensor(source),
+                                    given.defined() ? source : "the states of " + source);
   require_options(!spec_.chains || *spec_.chains == x.size(0),
                   "`chains` is {}, but {} hold{} {} states", spec_.chains.value_or(0), source,
                   given.defined() ? "" : "s", x.size(0));
@@ -478,7 +478,7 @@ torch::Tensor Sampling::fresh_states() {
   const StateSpace space = whole_->space();
   if (spec_.init == "data") {
     const torch::Tensor x = data_states(space);
-    check_states(space, x, data_->name);
+    check_states(space, x, "the images of " + data_->name);
     return x;
   }
   const torch::Tensor x =

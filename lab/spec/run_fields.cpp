@@ -330,7 +330,7 @@ Fields<BenchSpec> bench_table() {
 
 Fields<EnergySpec> energy_table() {
   Fields<EnergySpec> all;
-  append_model(all, {bounds_field()});
+  append_model(all, {instance_field(), bounds_field()});
   append(all, Topic::kData,
          {field(&EnergySpec::states,
                 {.name = "states", .unit = "FILE", .help = "states [N, D] (.pt); required"})});

@@ -18,6 +18,8 @@ AllowedValues::AllowedValues(const StateSpace& whole, const torch::Tensor& allow
       "{}: the shape is [{}], but [{}, {}] is needed, a row for each site and a column for each "
       "value",
       what, fmt::join(allowed.sizes().vec(), ", "), sites, values);
+  require(!allowed.detach().isnan().any().item<bool>(),
+          "{}: the table holds NaN; 0 forbids a value, and any other number allows it", what);
   const torch::Tensor may = allowed.detach().to(torch::kCPU).ne(0);
   const torch::Tensor count = may.sum(1);
   const torch::Tensor none = count.eq(0).nonzero().flatten();

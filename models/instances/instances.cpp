@@ -26,6 +26,7 @@
 #include "models/lattice/edge_set.h"
 #include "models/lattice/ising.h"
 #include "models/lattice/potts.h"
+#include "models/near_name.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -345,9 +346,14 @@ Numbers numbers_of(const Instance& instance, const std::string& list, const Imag
     const std::string pair = written_out(list.substr(first, comma - first), parameters);
     const std::string key = pair.substr(0, pair.find('='));
     const auto parameter = std::find(known.begin(), known.end(), key) - known.begin();
-    require(parameter < static_cast<int64_t>(known.size()) && key.size() < pair.size(),
-            "instance {}: '{}' does not have the form KEY=X; keys: {}", instance.name, pair,
-            fmt::join(nearest_first(key, known), ", "));
+    require(key.size() < pair.size(), "instance {}: '{}' does not have the form KEY=X; keys: {}",
+            instance.name, pair, fmt::join(nearest_first(key, known), ", "));
+    if (parameter == static_cast<int64_t>(known.size())) {
+      const std::string near = near_name(key, known);
+      fail("instance {}: unknown key '{}'{}; keys: {}", instance.name, key,
+           near.empty() ? "" : fmt::format("; did you mean {}?", near),
+           fmt::join(nearest_first(key, known), ", "));
+    }
     values[key] = parsed(parameters[parameter], pair.substr(key.size() + 1), instance.name);
     first = comma + 1;
   }

@@ -102,7 +102,7 @@ py::object mmd(const py::object& x, const py::object& y, bool biased, bool stand
 }  // namespace
 
 void add_diagnostics(py::module_& module) {
-  module.def("ess", &ess, py::arg("x"), py::kw_only(), py::arg("kind") = "bulk",
+  module.def("ess", &ess, py::arg("x"), py::arg("kind") = "bulk",
              R"(Computes the effective sample size of draws.
 
 Args:

@@ -35,7 +35,7 @@ OptionValue value_of(const Option& option, const py::handle& value) {
       try {
         return py::cast<int64_t>(py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr())));
       } catch (const py::cast_error&) {
-        refuse(range_text(option));
+        refuse(range_text(option) + ", below 2**63,");
       }
     case ValueType::kReal: {
       if (truth || !PyNumber_Check(value.ptr())) refuse(range_text(option));

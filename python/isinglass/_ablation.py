@@ -135,6 +135,13 @@ def _grid_text(title, targets, samplers, claims, common):
     return text
 
 
+def _refuse_missing_file(grid):
+    text = os.fspath(grid)
+    is_path = isinstance(grid, os.PathLike) or text.endswith(".toml") or os.sep in text
+    if is_path and not os.path.isfile(text):
+        raise _isinglass.Error(f"grid= is {text!r}, and there is no such file")
+
+
 def _own_and_common(grid, options):
     """Returns the grid's own options and those of its cells. Refuses options that neither would
     use."""
@@ -175,6 +182,7 @@ def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=N
     os.makedirs(directory, exist_ok=True)
     with contextlib.ExitStack() as stack:
         if grid is not None:
+            _refuse_missing_file(grid)
             values["grid" if isinstance(grid, os.PathLike) or os.path.isfile(
                 grid) else "preset"] = grid
         else:
@@ -186,7 +194,13 @@ def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=N
             with open(values["grid"], "w", encoding="utf-8") as file:
                 file.write(_grid_text("Samplers" if title is None else title, targets, samplers,
                                       claims, common))
-        results, error = _isinglass.ablate(values, dict(targets or {}), str(device), directory)
+        try:
+            results, error = _isinglass.ablate(values, dict(targets or {}), str(device), directory)
+        except (_isinglass.Error, _isinglass.NumericalError) as failure:
+            if grid is not None:
+                raise
+            # The file of a grid in memory is not the user's.
+            raise type(failure)(str(failure).replace(values["grid"], "the grid")) from None
     if error is not None:
         return interrupt(error, "directory", directory)
     # Only rank 0 has the results.

@@ -130,6 +130,9 @@ class Mistakes : public ::testing::Test {
     std::ofstream(dir_ / "broken.toml") << "steps = = 3\n";
     std::filesystem::create_directory(dir_ / "held");
     std::ofstream(dir_ / "held" / "config.toml") << "# isinglass sample\nseed = 1\n";
+    std::filesystem::create_directory(dir_ / "own");  // of a module that was trained in Python
+    std::ofstream(dir_ / "own" / "config.toml") << "# isinglass train\nmodel = \"Q\"\n";
+    write_ising(dir_ / "own" / "ema.pt");
   }
 
   void expect_refused(const Mistake& mistake) {
@@ -282,6 +285,18 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
            {train + "--resume held --config type.toml", {"--config", "--resume"}},
            {train + "--resume nowhere", {"nowhere"}},
            {"evaluate --weights ising.pt --out out", {"--model"}},
+           {"sample", {"--model", "--instance"}},
+           {"sample --instance ising-grid:sdie=3 --out out",
+            {"unknown key 'sdie'", "did you mean side?"}},
+           {"sample --instance ising-grid:side --out out", {"KEY=X"}},
+           {"sample --instance ising-grid:side=3 --stpes 10 --out out", {"did you mean --steps?"}},
+           {"sample --instance ising-grid:side=3 --seed 1180591620717411303424 --out out",
+            {"--seed", "at least 0, below 2^63"}},
+           {"sample --model ising --weights ising.pt --dataset bars.pt --inpaint middle --out out",
+            {"--inpaint is 'middle'", "upper, lower, left, right, random", "nor a file"}},
+           {"train --resume held", {"is a run of `isinglass sample`"}},
+           {"train --resume own", {"the model 'Q'", "Python"}},
+           {"evaluate --weights own/ema.pt --out out", {"the model 'Q'", "Python"}},
            {"evaluate --model ising --weights ising.pt --out out --steps 0", {"--steps is 0"}},
            {"evaluate --model ising --weights ising.pt --out out --schedule lin",
             {"lin", "linear"}},

@@ -30,6 +30,8 @@ TEST(NearName, IsOnlyOneThatMayHaveBeenMeant) {
   EXPECT_EQ(near_name("lrr", known), "lr");
   for (const char* far : {"out", "moves", "seed", "x", ""}) EXPECT_EQ(near_name(far, known), "");
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(edit_distance("stpes", "steps"), 1u);  // an exchange of neighbours
+  EXPECT_EQ(near_name("stpes", {"sites", "steps", "scan"}), "steps");
 }
 
 // Runs in a separate process, because other tests iterate over the registry.
