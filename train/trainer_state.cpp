@@ -55,12 +55,18 @@ void Trainer::resume(const std::filesystem::path& directory) {
                       : fmt::format(" with the program {}; the checkpoint was written by {}",
                                     options_.program, checkpoint.program)));
   if (metrics_file_ && !metrics_file_->warning().empty()) warn(metrics_file_->warning());
+  if (iteration_ > options_.iterations) {
+    warn(
+        fmt::format("the run has made {} iterations, more than the {} that it is to have, so that "
+                    "it makes none",
+                    iteration_, options_.iterations));
+  }
   warn_of_warmup();
   warn_of_plan(checkpoint);
 }
 
 void Trainer::warn_of_warmup() {
-  if (options_.warmup < options_.iterations) return;
+  if (options_.warmup < options_.iterations || iteration_ >= options_.iterations) return;
   warn(fmt::format(
       "the warm-up of the learning rate takes {} iterations, but the run has {}, so that the rate "
       "reaches {:.3g} of {:g} at its end{}",

@@ -2,6 +2,7 @@
 import contextlib
 import inspect
 import itertools
+import json
 import os
 import tempfile
 import warnings
@@ -39,8 +40,8 @@ class Fit(Shown):
             parameters; None for a classifier, which needs the name of a class: use load.
         parameters: the averaged parameters (exponential moving average), a state dict.
         iteration: the number of the last iteration.
-        metrics: a list with a dictionary of numbers for every iteration of this call; energies are
-            in nats.
+        metrics: a list with a dictionary of numbers for every iteration, with out= also for those
+            of earlier calls; energies are in nats.
         options: the options with all defaults.
         out: the run's directory; None if it was not kept.
         interrupted: True if training ended early.
@@ -123,6 +124,17 @@ def _prefixes(names):
     return [prefix for prefix in prefixes if all(name.startswith(prefix) for name in names)]
 
 
+def _earlier(directory, before):
+    """Returns the numbers of the iterations below `before` that earlier calls have written."""
+    file = os.path.join(directory, "metrics.jsonl")
+    if not os.path.exists(file):
+        return []
+    with open(file, encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [{name: float("nan") if value is None else value for name, value in row.items()
+             if not isinstance(value, str)} for row in rows if row["iteration"] < before]
+
+
 def _some(names):
     return ", ".join(sorted(names)[:4]) + (", …" if len(names) > 4 else "")
 
@@ -192,6 +204,9 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, st
                                  {name: made["options"][name] for name in ("image", "bounds")
                                   if name in made["options"]},
                                  made["continuous"], str(device))
+    if out is not None:
+        metrics = _earlier(directory, metrics[0]["iteration"] if metrics
+                           else made["iteration"] + 1) + metrics
     fit = Fit(made, target, metrics, None if out is None else os.fspath(out))
     in_memory = not isinstance(data, (str, os.PathLike))
     if made["draws_from_grey_levels"] and in_memory and _isinglass.are_points(data):
