@@ -39,10 +39,11 @@ EnergyGrad energies_and_gradients(EnergyModel& model, const torch::Tensor& x, to
   return {concatenated(energy), concatenated(gradient)};
 }
 
-torch::Tensor energies(EnergyModel& model, const torch::Tensor& x, torch::Device device) {
+torch::Tensor energies(EnergyModel& model, const torch::Tensor& x, torch::Device device,
+                       const std::function<bool()>& stop) {
   const FullPrecision full;
   std::vector<torch::Tensor> energy = {torch::empty({0}, torch::kFloat64)};
-  for_each_block(x, device, {}, [&](const torch::Tensor& block) {
+  for_each_block(x, device, stop, [&](const torch::Tensor& block) {
     Evaluation evaluation;
     model.evaluate_energy(block, evaluation);
     energy.push_back(evaluation.energy.to(torch::kCPU, torch::kFloat64));

@@ -14,7 +14,8 @@ namespace isinglass {
 EnergyGrad energies_and_gradients(EnergyModel& model, const torch::Tensor& x, torch::Device device,
                                   const std::function<bool()>& stop = {});
 
-// Returns the energies alone, float64 [N] on the CPU.
-torch::Tensor energies(EnergyModel& model, const torch::Tensor& x, torch::Device device);
+// Returns the energies alone, float64 [N] on the CPU. `stop` is as above.
+torch::Tensor energies(EnergyModel& model, const torch::Tensor& x, torch::Device device,
+                       const std::function<bool()>& stop = {});
 
 }  // namespace isinglass

@@ -13,14 +13,16 @@
 namespace isinglass {
 namespace {
 
-// Returns the mean of U over the rows of x. Throws NumericalError, naming the split and the row, if
-// a value is not finite.
-double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string& split,
-                   torch::Device device, const Ranks& ranks) {
+// Returns the mean of U over the rows of x; nothing if `stop` became true on a rank. Throws
+// NumericalError, naming the split and the row, if a value is not finite.
+std::optional<double> mean_energy(EnergyModel& model, const torch::Tensor& x,
+                                  const std::string& split, torch::Device device,
+                                  const Ranks& ranks, const std::function<bool()>& stop = {}) {
   const bool shared = x.size(0) >= ranks.size();
-  const torch::Tensor energy =
-      shared ? ranks.gather(energies(model, ranks.shard(x.size(0)).of(x), device))
-             : energies(model, x, device);
+  const torch::Tensor mine = shared ? ranks.shard(x.size(0)).of(x) : x;
+  const torch::Tensor own = energies(model, mine, device, stop);
+  if (stop && ranks.any(own.size(0) < mine.size(0))) return std::nullopt;
+  const torch::Tensor energy = shared ? ranks.gather(own) : own;
   const torch::Tensor bad = torch::isfinite(energy).logical_not().nonzero();
   if (bad.size(0) > 0) {
     const int64_t row = bad[0][0].item<int64_t>();
@@ -39,7 +41,7 @@ double validation_energy(EnergyModel& model, const Dataset& data, int64_t images
   const int64_t count = std::min(images, data.validation.size(0));
   const torch::Tensor x =
       binarise_once(data.validation.narrow(0, 0, count), data.values, /*validation*/ 1);
-  return mean_energy(model, x, "validation", device, ranks);
+  return *mean_energy(model, x, "validation", device, ranks);
 }
 
 }  // namespace
@@ -75,14 +77,18 @@ SplitLikelihood SplitEnergy::at(const LogZBounds& log_z, const BracketVerdict& v
   LikelihoodBounds bounds{nats(log_z.forward)};
   if (log_z.reverse) bounds.reverse = nats(*log_z.reverse);
   if (log_z.both) bounds.both = nats(*log_z.both);
+  if (const std::optional<ErrorInterval> range = log_z.interval()) {
+    bounds.interval = ErrorInterval{nats(range->high), nats(range->low)};
+  }
   const double quoted = bounds.quoted(verdict);
   return {split,       bounds,
           quoted,      isinglass::bits_per_dim(quoted, sites),
           independent, isinglass::bits_per_dim(independent, sites)};
 }
 
-std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
-                                        torch::Device device, const Ranks& ranks) {
+std::optional<std::vector<SplitEnergy>> split_energies(EnergyModel& model, const Dataset& data,
+                                                       torch::Device device, const Ranks& ranks,
+                                                       const std::function<bool()>& stop) {
   const Factorised independent = Factorised::independent(clamped_mean(data));
   const std::pair<const char*, const torch::Tensor*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
@@ -92,8 +98,9 @@ std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
     if (!images->defined() || images->size(0) == 0) continue;
     if (images == &data.train && data.missing.defined()) continue;
     const torch::Tensor x = binarise_once(*images, data.values, i);
-    results.push_back({name, x.size(1), mean_energy(model, x, name, device, ranks),
-                       independent.mean_log_likelihood(x)});
+    const std::optional<double> mean = mean_energy(model, x, name, device, ranks, stop);
+    if (!mean) return std::nullopt;
+    results.push_back({name, x.size(1), *mean, independent.mean_log_likelihood(x)});
   }
   if (results.empty()) require_complete(data, "a likelihood without validation or test images");
   return results;

@@ -49,11 +49,13 @@ struct SplitEnergy {
 };
 
 // Returns the terms for every split of the set, computed on the copy binarised once, except for
-// training images with missing values. Ranks share the images. Throws Error if no split is left,
-// and NumericalError, naming the split and the row, if the energy of an image is not finite.
-std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
-                                        torch::Device device,
-                                        const Ranks& ranks = Ranks::single_process());
+// training images with missing values. Ranks share the images. Returns nothing if `stop`, which is
+// called every 200 images, became true on a rank. Throws Error if no split is left, and
+// NumericalError, naming the split and the row, if the energy of an image is not finite.
+std::optional<std::vector<SplitEnergy>> split_energies(EnergyModel& model, const Dataset& data,
+                                                       torch::Device device,
+                                                       const Ranks& ranks = Ranks::single_process(),
+                                                       const std::function<bool()>& stop = {});
 
 struct ValidationOptions {
   int64_t chains = 100, temperatures = 10000;

@@ -13,10 +13,8 @@
 #include "cli/terminal/progress.h"
 #include "engine/registry.h"
 #include "io/error.h"
-#include "io/files.h"
 #include "io/json.h"
 #include "io/numbers.h"
-#include "io/pt/pt_file.h"
 #include "lab/evaluation/conditional_evaluation.h"
 #include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/spec/field.h"
@@ -124,10 +122,7 @@ std::string run_evaluate(const Options& options) {
     if (!finished) throw Interrupted("the evaluation was saved after " + standing());
     if (!is_rank0()) return;
     json = evaluation.json();
-    write_pt(out.file("chains.pt"), PtValue{evaluation.chains()});
-    const torch::Tensor rungs = evaluation.estimate().rung_history();
-    if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
-    write_file(out.file("ais.json"), text_of(json, 2) + "\n");
+    evaluation.write(out.path(), json);
     if (const auto events = event_file(options)) show(*events, evaluation, json);
     fs::remove(checkpoint);
   });

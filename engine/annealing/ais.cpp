@@ -77,10 +77,11 @@ LogZDiagnostics AisResult::diagnostics() const {
 }
 
 LogZBounds AisResult::bounds() const {
-  LogZBounds bounds{log_z};
+  LogZBounds bounds{.forward = log_z, .forward_se = log_z_se};
   if (reverse) {
     bounds.reverse = reverse->log_z_upper;
     bounds.both = reverse->log_z_bidirectional;
+    bounds.reverse_se = reverse->log_z_upper_se;
   }
   return bounds;
 }

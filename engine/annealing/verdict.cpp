@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -11,6 +12,8 @@
 
 namespace isinglass {
 namespace {
+
+constexpr double kErrors = 2;  // An interval reaches so many standard errors beyond its ends.
 
 // Returns why the two bounds form no bracket; empty if they do.
 std::string bracket_reason(double bracket, double largest) {
@@ -25,6 +28,13 @@ BracketVerdict verdict_of(std::vector<std::string> reasons) {
 }
 
 }  // namespace
+
+std::optional<ErrorInterval> LogZBounds::interval() const {
+  if (!reverse || std::isnan(forward_se) || std::isnan(reverse_se)) return {};
+  const auto [low, high] =
+      std::minmax({forward - kErrors * forward_se, *reverse + kErrors * reverse_se});
+  return ErrorInterval{low, high};
+}
 
 BracketVerdict verdict_on(const LogZDiagnostics& diagnostics, double largest_bracket) {
   std::vector<std::string> reasons;
@@ -76,7 +86,9 @@ BracketVerdict verdict_on(const TemperedLogZDiagnostics& diagnostics, double lar
 std::string likelihood_text(const LikelihoodBounds& bounds, const BracketVerdict& verdict) {
   const std::string nats = fmt::format("{:.1f} nats", bounds.quoted(verdict));
   if (verdict.closed) {
-    return fmt::format("{} (closed: from {:.1f} to {:.1f})", nats, *bounds.reverse, bounds.forward);
+    const ErrorInterval range =
+        bounds.interval.value_or(ErrorInterval{*bounds.reverse, bounds.forward});
+    return fmt::format("{} (closed: from {:.1f} to {:.1f})", nats, range.low, range.high);
   }
   const std::string reverse =
       bounds.reverse ? fmt::format("; {} {:.1f}", verdict.other_end, *bounds.reverse) : "";

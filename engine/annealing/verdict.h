@@ -15,10 +15,22 @@ inline constexpr double kLargestBracket = 1;  // nats
 inline constexpr double kLargestRhat = 1.05;
 inline constexpr double kLeastRoundTrips = 10;  // summed over all ensembles
 
+struct ErrorInterval {
+  double low, high;
+};
+
 // Estimates of log Z: too low on average, too high on average, and from the draws of both ends.
+// The first two have standard errors of their own, so that they bound log Z on average only.
 struct LogZBounds {
   double forward;
   std::optional<double> reverse = {}, both = {};
+  // Standard errors of the first two; NaN if they are not known.
+  double forward_se = std::numeric_limits<double>::quiet_NaN(), reverse_se = forward_se;
+
+  // Returns the interval that is expected to hold log Z, from forward − 2 standard errors to
+  // reverse + 2 standard errors (in ascending order, should they cross); nothing without both ends
+  // or without their errors.
+  std::optional<ErrorInterval> interval() const;
 };
 
 // Diagnostics of an estimate by annealing.
@@ -73,19 +85,20 @@ inline constexpr const char* kForwardBias =
 // The remark that accompanies a likelihood bounded from both sides.
 inline constexpr const char* kBothWays =
     "Forward annealing overstates likelihoods on average, and reverse annealing from equilibrium "
-    "understates them, so that the true value lies between the two. The bracket is closed when "
-    "they agree.";
+    "understates them on average, so that the true value lies between the two within their errors. "
+    "Intervals reach two standard errors beyond either. The bracket is closed when they agree.";
 inline constexpr const char* kTemperedWays =
     "Going up the ladder of temperatures overstates likelihoods on average, and going down "
-    "understates them, so that the true value lies between the two if the ensembles visit all "
-    "modes.";
+    "understates them on average, so that the true value lies between the two within their errors "
+    "if the ensembles visit all modes. Intervals reach two standard errors beyond either.";
 
 // Bounds on a likelihood and their text, e.g. "-95.2 nats (open: weight ESS 1.4 of 50; reverse
 // annealing -99.8)" or "-99.5 nats (closed: from -99.8 to -99.2)".
 struct LikelihoodBounds {
-  double forward;                      // nats, from the lower log_z: too high on average
-  std::optional<double> reverse = {};  // from the upper log_z
-  std::optional<double> both = {};     // the bidirectional estimate
+  double forward;                              // nats, from the lower log_z: too high on average
+  std::optional<double> reverse = {};          // from the upper log_z
+  std::optional<double> both = {};             // the bidirectional estimate
+  std::optional<ErrorInterval> interval = {};  // that of log Z, as likelihoods
 
   // Returns the value to report: the bidirectional one if closed, otherwise the forward one.
   double quoted(const BracketVerdict& verdict) const { return verdict.closed ? *both : forward; }

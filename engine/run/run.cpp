@@ -97,6 +97,19 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   const auto end = [&] {
     for (Observer* observer : observers) observer->on_end();
   };
+  // Makes steps with a function that returns their number, and returns it; 0 if one of them failed.
+  const bool keeps_failure = plan.keeps_failure && ranks.size() == 1;
+  RunResult result;
+  const auto advance = [&](const auto& make, int64_t most) -> int64_t {
+    if (!keeps_failure) return make(most);
+    try {
+      return make(std::min<int64_t>(most, 1));  // A failure among several would leave their number
+                                                // unknown.
+    } catch (...) {
+      result.failure = std::current_exception();
+      return 0;
+    }
+  };
   const int64_t quarter = (plan.burn_in + 3) / 4;
   const bool burn_in_saved = plan.saver && saves_burn_in(sampler, plan);
   while (made.burn_in < plan.burn_in) {
@@ -108,11 +121,15 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
       made.acceptance_before = state.statistics.acceptance_sum.clone();
       made.hops_before = state.statistics.hops_sum.clone();
     }
-    made.burn_in += stepper.advance_burn_in(
-        observer_list.until_look(plan.burn_in - made.burn_in, true), plan.burn_in, ranks);
+    made.burn_in +=
+        advance([&](int64_t most) { return stepper.advance_burn_in(most, plan.burn_in, ranks); },
+                observer_list.until_look(plan.burn_in - made.burn_in, true));
+    if (result.failure) {
+      end();
+      return result;
+    }
     observer_list.show_step(made.burn_in - 1, true);
   }
-  RunResult result;
   if (!made.sampling) {
     for (Observer* observer : observers) observer->on_sampling_start();
     if (const HasWarmup* warmup = sampler.warmup()) {
@@ -137,7 +154,9 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   start = synchronised_seconds(state.x.device());
   while (made.steps < plan.steps && !stopped(plan.saver != nullptr)) {
     const int64_t to_draw = std::min(plan.thin - made.steps % plan.thin, plan.steps - made.steps);
-    made.steps += stepper.advance(observer_list.until_look(to_draw, false));
+    made.steps += advance([&](int64_t most) { return stepper.advance(most); },
+                          observer_list.until_look(to_draw, false));
+    if (result.failure) break;
     observer_list.show_step(made.steps - 1, false);
     if (made.steps % plan.thin == 0) observer_list.show_draw(made.steps / plan.thin - 1);
   }

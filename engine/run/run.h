@@ -2,6 +2,7 @@
 // between steps.
 #pragma once
 
+#include <exception>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -44,6 +45,9 @@ struct RunPlan {
   RunProgress made = {};     // progress of an earlier run that this one continues
   // Asked between steps; it also saves when the run is stopped.
   RunSaver* saver = nullptr;
+  // If true, an exception of a step ends the run early and is kept in its result. With several
+  // ranks, which would wait for the failed one, it is thrown nevertheless.
+  bool keeps_failure = false;
 };
 
 struct RunResult {
@@ -64,6 +68,7 @@ struct RunResult {
   double seconds = 0;
   // It is nullopt if nothing adapts, or if burn-in was stopped.
   std::optional<Adaptation> adaptation = {};
+  std::exception_ptr failure = {};  // the exception that ended the run; null if none did
 };
 
 // Returns true if a run can be saved during burn-in. It can if the sampler learns only a scale or

@@ -11,6 +11,8 @@
 //
 //   log Z_0 + Σ log mean exp(−rise) over draws of lower rungs
 //     ≤ log Z ≤ log Z_0 − Σ log mean exp(rise) over draws of upper rungs
+//
+// The bounds have standard errors by the same jackknife.
 #pragma once
 
 #include <cmath>
@@ -25,8 +27,9 @@ inline constexpr int64_t kLeastEnsembles = 8;
 
 struct LogZ {
   double value;
-  double standard_error;            // NaN with fewer than kLeastEnsembles
-  double lower = NAN, upper = NAN;  // bounds on average
+  double standard_error;                  // NaN with fewer than kLeastEnsembles
+  double lower = NAN, upper = NAN;        // bounds on average
+  double lower_se = NAN, upper_se = NAN;  // their standard errors, NaN where that of value is
 };
 
 // Returns log Z from those energy differences. delta_u: float64 [S, C, R − 1, 2], for S draws of C

@@ -52,6 +52,10 @@ std::string estimate_text(double value, double error) {
                      std::isnan(error) ? "undefined" : fmt::format("{:.3f}", error));
 }
 
+std::string interval_text(const std::optional<ErrorInterval>& interval) {
+  return interval ? fmt::format("{:.3f} to {:.3f}", interval->low, interval->high) : "undefined";
+}
+
 AnnealedEstimate::AnnealedEstimate(const EvaluateSpec& spec, EnergyModel& model,
                                    const Sampler& sampler, const Factorised& start,
                                    int64_t temperatures, int64_t first_chain, bool curve,

@@ -53,7 +53,10 @@ int64_t closed(const std::vector<Json>& images) {
 }  // namespace
 
 ConditionalEvaluation::ConditionalEvaluation(EvaluateSpec spec, Context context, Given given)
-    : spec_(std::move(spec)), context_(std::move(context)), data_(std::move(given.data)) {
+    : spec_(std::move(spec)),
+      context_(std::move(context)),
+      data_(std::move(given.data)),
+      inexact_(given.inexact) {
   require_options(data_ || !spec_.data.name.empty(), "`inpaint` needs `dataset`");
   require_options(
       !restriction_options(spec_.restriction, given).given(),
@@ -94,8 +97,8 @@ std::unique_ptr<LikelihoodEvaluation> ConditionalEvaluation::evaluation_of(int64
   if (const auto* shifted = dynamic_cast<const ShiftedModel*>(model.get())) {
     model = shifted->unshifted();
   }
-  return std::make_unique<LikelihoodEvaluation>(spec, context_,
-                                                Given{.model = std::move(model), .mean = mean_});
+  return std::make_unique<LikelihoodEvaluation>(
+      spec, context_, Given{.model = std::move(model), .mean = mean_, .inexact = inexact_});
 }
 
 Json ConditionalEvaluation::identity() const {
@@ -169,14 +172,17 @@ bool ConditionalEvaluation::run(const std::filesystem::path& results,
     if (!evaluation->run(checkpoint)) return false;
     const torch::Tensor x =
         inpainting_->images[done()].masked_select(inpainting_->missing).unsqueeze(0);
-    const LogZBounds log_z = evaluation->estimate().log_z();
+    const LogZBounds log_z = evaluation->log_z();
     const double u = evaluation->energies_of(x.to(context_.device)).item<double>();
     const auto nats = [&](const std::optional<double>& z) { return z ? Json(-u - *z) : Json(); };
     const BracketVerdict& verdict = evaluation->verdict();
+    const std::optional<ErrorInterval> range = log_z.interval();
     found_.push_back({{"log_likelihood",
                        {{"forward", nats(log_z.forward)},
                         {"reverse", nats(log_z.reverse)},
                         {"bidirectional", nats(log_z.both)}}},
+                      {"log_likelihood_interval",
+                       range ? Json::array({-u - range->high, -u - range->low}) : Json()},
                       {"verdict", verdict.word()},
                       {"reason", verdict.closed ? Json() : Json(verdict.reason)}});
     add_picture(*evaluation);
@@ -195,18 +201,20 @@ bool ConditionalEvaluation::run(const std::filesystem::path& results,
 Json ConditionalEvaluation::json() const {
   Json means = Json::object();
   for (const std::string& bound : bound_names()) means[bound] = mean_of(found_, bound);
-  return {{"model", spec_.model.name},
-          {"sampler", spec_.sampler.name},
-          {"dataset", data_->name},
-          {"missing", inpainting_->missing.sum().item<int64_t>()},
-          {"sites", inpainting_->missing.numel()},
-          {"log_likelihood", means},
-          {"closed", closed(found_)},
-          {"done", done()},
-          {"images", found_},
-          {"identity", identity()},
-          {"version", kProgramVersion},
-          {"revision", program_revision()}};
+  Json json = {{"model", spec_.model.name},
+               {"sampler", spec_.sampler.name},
+               {"dataset", data_->name},
+               {"missing", inpainting_->missing.sum().item<int64_t>()},
+               {"sites", inpainting_->missing.numel()},
+               {"log_likelihood", means},
+               {"closed", closed(found_)},
+               {"done", done()},
+               {"images", found_},
+               {"identity", identity()},
+               {"version", kProgramVersion},
+               {"revision", program_revision()}};
+  if (!inexact_.empty()) json["inexact"] = inexact_;
+  return json;
 }
 
 std::string ConditionalEvaluation::text() const {

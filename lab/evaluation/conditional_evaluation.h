@@ -52,7 +52,8 @@ class ConditionalEvaluation {
   std::shared_ptr<EnergyModel> model_;
   std::optional<Dataset> data_;
   std::optional<Inpainting> inpainting_;
-  torch::Tensor mean_;  // of the missing pixels, where annealing begins; undefined: the model's
+  std::string inexact_;  // Says why the model's energies are not a function of the state alone.
+  torch::Tensor mean_;   // of the missing pixels, where annealing begins; undefined: the model's
   std::vector<nlohmann::ordered_json> found_;
   torch::Tensor pictures_;  // Inpainting::rows() of the images done so far
 };

@@ -11,6 +11,7 @@
 #include "engine/tempering/bennett.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "io/pt/entries.h"
 #include "io/pt/pt_file.h"
 #include "io/settings.h"
@@ -91,6 +92,10 @@ Json number(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
+Json pair_of(const std::optional<ErrorInterval>& interval) {
+  return interval ? Json::array({interval->low, interval->high}) : Json();
+}
+
 }  // namespace
 
 const std::vector<std::string>& method_names() {
@@ -123,6 +128,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   if (!spec_.sampler.name.empty()) find_sampler(spec_.sampler.name);
   spec_.data = resolved(spec_.data);
   data_ = std::move(given.data);
+  inexact_ = given.inexact;
   if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
   take_image_size(spec_, data_ ? &*data_ : nullptr);
   model_ = given.model ? given.model : evaluated_model(spec_, device);
@@ -327,12 +333,17 @@ void LikelihoodEvaluation::save(const fs::path& checkpoint) {
 }
 
 bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks& hooks) {
-  std::vector<SplitEnergy> energies;
-  if (data_) energies = split_energies(*model_, *data_, context_.device, ranks());
   const auto save_and_tell = [&] {
     save(checkpoint);
     if (hooks.on_saved) hooks.on_saved();
   };
+  std::optional<std::vector<SplitEnergy>> energies(std::in_place);
+  if (data_) {
+    energies = split_energies(*model_, *data_, context_.device, ranks(),
+                              [&] { return context_.to_stop(); });
+  }
+  // Nothing has been made that the file, if there is one, does not hold.
+  if (!energies) return false;
   StopConsensus stop_consensus(ranks());
   bool due = false;
   const auto stop = [&] {
@@ -355,7 +366,7 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
     }
     verdict_ = estimate_->verdict(spec_.bracket);
     rounds_closed_ = verdict_.closed;
-    if (const std::string reason = open_base(); !reason.empty()) {
+    if (const std::string reason = open_anyhow(); !reason.empty()) {
       verdict_.closed = false;
       verdict_.reason += (verdict_.reason.empty() ? "" : "; ") + reason;
     }
@@ -371,8 +382,7 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
         BaseDraws(model.base_model(), key, context_.device, ranks()).weigh(model);
     if (weights.ess >= kLeastBaseEss) by_weights_ = weights;
   }
-  for (const SplitEnergy& split : energies)
-    splits_.push_back(split.at(estimate_->log_z(), verdict_));
+  for (const SplitEnergy& split : *energies) splits_.push_back(split.at(log_z(), verdict_));
   return true;
 }
 
@@ -400,8 +410,8 @@ std::string LikelihoodEvaluation::outcome() const {
   const char* unit = tempers() ? "scans" : "temperatures";
   if (verdict_.closed) return fmt::format("the verdict is closed at {} {}", steps(), unit);
   if (rounds_closed_) {
-    return fmt::format("the estimate is closed at {} {}, but log Z of the base is open", steps(),
-                       unit);
+    return fmt::format("the estimate is closed at {} {}, but the verdict is open: {}", steps(),
+                       unit, open_anyhow());
   }
   return fmt::format("the verdict is still open at {} {}, and twice as many do not fit into {:g} s",
                      steps(), unit, spec_.until_closed);
@@ -422,8 +432,26 @@ std::string LikelihoodEvaluation::open_base() const {
   return fmt::format("standard error {:.2g} nats of the base's log Z", error);
 }
 
+std::string LikelihoodEvaluation::open_anyhow() const {
+  const std::string base = open_base();
+  if (inexact_.empty()) return base;
+  return "the model has no definite energy" + (base.empty() ? "" : "; " + base);
+}
+
+LogZBounds LikelihoodEvaluation::log_z() const {
+  LogZBounds log_z = estimate_->log_z();
+  for (double* error : {&log_z.forward_se, &log_z.reverse_se}) {
+    *error = std::hypot(*error, start_error());
+  }
+  return log_z;
+}
+
 std::string LikelihoodEvaluation::text() const {
   std::string text = estimate_->text(start_error());
+  if (const LogZBounds found = log_z(); found.reverse) {
+    text +=
+        fmt::format("  log Z within two standard errors: {}\n", interval_text(found.interval()));
+  }
   if (!on_base()) return text;
   const KnownLogZ base = *on_base()->base_log_z();
   text += fmt::format("  log Z of the base {}\n", estimate_text(base.value, base.standard_error));
@@ -436,7 +464,7 @@ std::string LikelihoodEvaluation::text() const {
 }
 
 std::string LikelihoodEvaluation::warning() const {
-  if (const std::string reason = open_base(); !reason.empty()) {
+  if (const std::string reason = open_anyhow(); !reason.empty()) {
     return fmt::format("the verdict will be open: {}", reason);
   }
   if (!tempers() || spec_.chains >= kLeastEnsembles) return "";
@@ -484,8 +512,11 @@ Json LikelihoodEvaluation::json() const {
                        {"base_weight_ess", by_weights_->ess}});
     }
   }
-  const LogZBounds log_z = estimate_->log_z();
-  if (log_z.reverse) json["bracket"] = *log_z.reverse - log_z.forward;
+  const LogZBounds found = log_z();
+  if (found.reverse) {
+    json.update(Json{{"bracket", *found.reverse - found.forward},
+                     {"log_z_interval", pair_of(found.interval())}});
+  }
   json.update(Json{{"verdict", verdict_.word()},
                    {"reason", verdict_.closed ? Json() : Json(verdict_.reason)},
                    {"note", note()}});
@@ -500,6 +531,8 @@ Json LikelihoodEvaluation::json() const {
   };
   json.update(
       Json{{"log_likelihood", by_split(splits_, bounds)},
+           {"log_likelihood_interval",
+            by_split(splits_, [](const auto& s) { return pair_of(s.nats.interval); })},
            {"log_likelihood_text", by_split(splits_, sentence)},
            {"bits_per_dim", by_split(splits_, [](const auto& s) { return s.bits_per_dim; })},
            {"baseline", by_split(splits_, [](const auto& s) { return s.independent; })},
@@ -513,8 +546,16 @@ Json LikelihoodEvaluation::json() const {
            {"threads", at::get_num_threads()},
            {"seed", spec_.seed},
            {"version", kProgramVersion}});
+  if (!inexact_.empty()) json["inexact"] = inexact_;
   json.update(identity());
   return json;
+}
+
+void LikelihoodEvaluation::write(const fs::path& directory, const Json& json) const {
+  write_pt(directory / "chains.pt", PtValue{chains()});
+  const torch::Tensor rungs = estimate_->rung_history();
+  if (rungs.defined()) write_pt(directory / "rungs.pt", PtValue{rungs});
+  write_file(directory / "ais.json", text_of(json, 2) + "\n");
 }
 
 }  // namespace isinglass

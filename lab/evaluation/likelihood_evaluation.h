@@ -61,6 +61,8 @@ class LikelihoodEvaluation {
 
   // Returns the estimate of the last round. Valid after run() has finished.
   const LogZEstimate& estimate() const { return *estimate_; }
+  // Returns its values. Their standard errors contain that of the start's log Z.
+  LogZBounds log_z() const;
   // Returns the verdict on log Z, which for a residual model is closed only if log Z of its base is
   // known well enough, too.
   const BracketVerdict& verdict() const { return verdict_; }
@@ -74,6 +76,9 @@ class LikelihoodEvaluation {
   const std::vector<SplitLikelihood>& splits() const { return splits_; }
   const char* note() const;             // Explains the direction of the bias.
   nlohmann::ordered_json json() const;  // Returns the contents of ais.json.
+  // Writes ais.json with what json() returned, chains.pt and, with rungs, rungs.pt. Only rank 0
+  // calls it.
+  void write(const std::filesystem::path& directory, const nlohmann::ordered_json& json) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -92,6 +97,8 @@ class LikelihoodEvaluation {
   // Returns the standard error of log Z of the start: 0 unless it is a base, NaN if not known.
   double start_error() const;
   std::string open_base() const;  // Returns why log Z of the base is open; empty if it is closed.
+  // Returns why, apart from the estimate, the verdict will be open; empty if nothing is.
+  std::string open_anyhow() const;
   void next_round();
   const Ranks& ranks() const { return *context_.ranks; }
   double seconds() const;  // Includes the time of earlier, interrupted runs.
@@ -106,6 +113,7 @@ class LikelihoodEvaluation {
   std::unique_ptr<Sampler> sampler_;
   std::optional<Dataset> data_;
   std::string data_hash_;  // Holds the SHA-256 of the data, or "none".
+  std::string inexact_;    // Says why the energies are not a function of the state alone.
   std::optional<Factorised> start_;
   std::unique_ptr<LogZEstimate> estimate_;
   bool rounds_closed_ = false;  // The estimate without the base's part is closed.

@@ -50,6 +50,8 @@ class LogZEstimate {
   virtual torch::Tensor rung_history() const { return {}; }
 };
 
+// Formats "-95.100 to -94.900", or "undefined" without an interval.
+std::string interval_text(const std::optional<ErrorInterval>& interval);
 // Formats "1239.876 ± 0.080", or "1239.876 ± undefined" if the error is NaN.
 std::string estimate_text(double value, double error);
 

@@ -180,7 +180,8 @@ double TemperedEstimate::round_trips() const {
 }
 
 LogZBounds TemperedEstimate::log_z() const {
-  return {report_.log_z.lower, report_.log_z.upper, report_.log_z.value};
+  const LogZ& log_z = report_.log_z;
+  return {log_z.lower, log_z.upper, log_z.value, log_z.lower_se, log_z.upper_se};
 }
 
 BracketVerdict TemperedEstimate::verdict(double largest_bracket) const {
@@ -192,11 +193,14 @@ BracketVerdict TemperedEstimate::verdict(double largest_bracket) const {
 
 std::string TemperedEstimate::text(double start_error) const {
   const LogZ& log_z = report_.log_z;
+  const auto estimate = [&](double value, double error) {
+    return estimate_text(value, std::hypot(error, start_error));
+  };
   return fmt::format(
-      "log Z {} (from {:.3f} to {:.3f}); {} rungs, "
-      "{:g} round trips of {} ensembles, R-hat {:.3f}\n",
-      estimate_text(log_z.value, std::hypot(log_z.standard_error, start_error)), log_z.lower,
-      log_z.upper, report_.betas.size(), round_trips(), ensembles_, rhat_);
+      "log Z {}; {} rungs, {:g} round trips of {} ensembles, R-hat {:.3f}\n"
+      "  up the ladder {}, down the ladder {}\n",
+      estimate(log_z.value, log_z.standard_error), report_.betas.size(), round_trips(), ensembles_,
+      rhat_, estimate(log_z.lower, log_z.lower_se), estimate(log_z.upper, log_z.upper_se));
 }
 
 Json TemperedEstimate::json(double start_error) const {
@@ -204,7 +208,9 @@ Json TemperedEstimate::json(double start_error) const {
   return {{"path", path_},
           {"burn_in", burn_in_},
           {"log_z", log_z.lower},
+          {"log_z_se", std::hypot(log_z.lower_se, start_error)},
           {"log_z_upper", log_z.upper},
+          {"log_z_upper_se", std::hypot(log_z.upper_se, start_error)},
           {"log_z_bidirectional", log_z.value},
           {"log_z_bidirectional_se", std::hypot(log_z.standard_error, start_error)},
           {"rhat", rhat_},

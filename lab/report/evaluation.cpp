@@ -74,6 +74,7 @@ void add_evaluation(Page& page, const fs::path& directory) {
                            "log_z_by_base_weights_se",
                            "base_weight_ess",
                            "bracket",
+                           "log_z_interval",
                            "rhat",
                            "acceptance",
                            "seconds",

@@ -32,6 +32,8 @@ struct Given {
   torch::Tensor mean = {};    // Holds the means of the Bernoulli sites where annealing begins, [D].
   // These restrict the states (models/conditional/restriction.h).
   torch::Tensor fixed = {}, allowed = {}, reference = {};
+  // Says why the model's energies are not a function of the state alone; empty if they are.
+  std::string inexact = {};
 };
 
 // Returns the device for "auto" (a GPU if there is one), "cpu", "cuda" or "cuda:N". If several

@@ -48,6 +48,9 @@ class Sampling {
   // Makes R̂ the worst of several statistics (engine/observers/mixing.h) and not that of
   // `statistic` alone. Call it before the run.
   void watch_mixing();
+  // Makes run() keep what there is when a step throws; the result has the exception. Call it before
+  // the run.
+  void keep_failure() { plan_.keeps_failure = true; }
 
   // Makes the burn-in, the only part in which anything adapts, then the steps that count. Ends
   // early, with fewer steps, if it is stopped. If a saver (saved_sampling.h) is given, it saves on

@@ -1,6 +1,7 @@
 // Makes whole runs on targets and data in memory: sampling and evaluation, as `isinglass sample`
 // and `isinglass evaluate` do. Each function returns a dictionary and the exception that ended the
-// run early, or None, so that the caller keeps the part that was made. If ranks sample together,
+// run early (also that of a step, such as one raised by the user's energy), or None, so that the
+// caller keeps the part that was made. If ranks sample together,
 // rank 0 has the whole result and the others have None. Evaluations are the same on all ranks.
 #include <torch/csrc/utils/pybind.h>
 
@@ -88,6 +89,15 @@ class ProgressCallback : public Observer {
   int64_t earlier_steps_ = 0;
 };
 
+// Makes Python's exception of an exception of C++, and keeps it. Call with the GIL held.
+void keep(const std::exception_ptr& failure, Interrupts& interrupts) {
+  try {
+    py::cpp_function([&] { std::rethrow_exception(failure); })();
+  } catch (py::error_already_set& error) {
+    interrupts.keep(std::move(error));
+  }
+}
+
 void take_restrictions(Given& given, const std::optional<GivenStates>& fixed,
                        const std::optional<GivenStates>& allowed,
                        const std::optional<GivenStates>& reference) {
@@ -118,6 +128,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     const Context context = context_of(target->device(), interrupts);
     Sampling sampling(spec, context, std::move(given));
     sampling.watch_mixing();
+    if (target->calls_python()) sampling.keep_failure();
     const RunPlan plan = plan_of(sampling.spec());
     Recorder recorder = sampling.recorder(!spec.no_samples);
     std::optional<StepRecorder> steps;
@@ -125,7 +136,8 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     if (moves) observers.push_back(&steps.emplace(plan, *context.ranks));
     std::optional<ProgressCallback> progress;
     if (!callback.is_none()) observers.push_back(&progress.emplace(callback, plan));
-    const int64_t made = sampling.run(recorder, observers).steps;
+    const RunResult& result = sampling.run(recorder, observers);
+    const int64_t made = result.steps;
     if (!is_rank0()) {
       guard.reset();
       return py::make_tuple(py::none(), ending(interrupts));
@@ -141,6 +153,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
     const std::string warning = sampling.warning();
     const torch::Tensor rungs = sampling.rung_history();
     guard.reset();
+    if (result.failure) keep(result.failure, interrupts);
     // Without kept steps, only this process knows that its burn-in was stopped.
     run["stopped"] = made < plan.steps || (plan.steps == 0 && interrupts.stopped());
     run["summary"] = object_of(summary);
@@ -170,14 +183,14 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
                    const std::optional<GivenStates>& fixed,
                    const std::optional<GivenStates>& allowed,
                    const std::optional<GivenStates>& reference, const std::string& checkpoint,
-                   bool resume, const py::object& stop) {
+                   bool resume, bool keep, const py::object& stop) {
   const TargetPointer& target = of.pointer;
   const auto spec = spec_of<EvaluateSpec>(options, "evaluate");
   Given given{.model = target->current(), .data = dataset_of(data, spec.data, {.whole = whole})};
   if (mean) given.mean = *mean;
   take_restrictions(given, fixed, allowed, reference);
   Interrupts interrupts(stop);
-  const std::string inexact = inexactness_of(*target, std::nullopt);
+  given.inexact = inexactness_of(*target, std::nullopt);
   py::dict result;
   if (!spec.inpaint.empty()) {
     std::optional<TorchStateGuard> guard(std::in_place);
@@ -190,8 +203,7 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
     result["finished"] = finished;
     result["steps_done"] = evaluation.done();
     result["steps_total"] = evaluation.images();
-    nlohmann::ordered_json json = evaluation.json();
-    if (!inexact.empty()) json["inexact"] = inexact;
+    const nlohmann::ordered_json json = evaluation.json();
     if (finished) result["json"] = object_of(json);
   } else {
     std::optional<TorchStateGuard> guard(std::in_place);
@@ -201,7 +213,9 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
     const bool finished = evaluation.run(checkpoint);
     nlohmann::ordered_json json;
     if (finished) json = evaluation.json();
-    if (finished && !inexact.empty()) json["inexact"] = inexact;
+    if (finished && keep && is_rank0()) {
+      evaluation.write(std::filesystem::path(checkpoint).parent_path(), json);
+    }
     guard.reset();
     result["finished"] = finished;
     result["steps_done"] = evaluation.steps_done();
@@ -221,6 +235,9 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
 void add_runs(py::module_& module) {
   module.def("sample", &sample);
   module.def("evaluate", &evaluate);
+  module.def("inexactness", [](const GivenTarget& target) {
+    return inexactness_of(*target.pointer, std::nullopt);
+  });
 }
 
 }  // namespace isinglass::python

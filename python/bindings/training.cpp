@@ -83,6 +83,15 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
   if (!given.data) given.labels = labels_of(labels);
   const torch::Device place = target ? target->device() : device_of(device, local_rank());
   const NoGradientsLeft afterwards(given.model);
+  if (target && (spec.objective == "pcd" || spec.objective == "cd")) {
+    const py::object inexactness = py::module_::import("isinglass._targets").attr("inexactness");
+    const auto sentence = py::cast<std::string>(inexactness(target));
+    // Python attributes the warning to the caller of train(). It may raise an exception instead.
+    if (!sentence.empty() &&
+        PyErr_WarnEx(PyExc_UserWarning, sentence.c_str(), /*stack_level=*/2) != 0) {
+      throw py::error_already_set();
+    }
+  }
   Callback observer(callback);
   Interrupts interrupts(stop);
   py::dict fit;

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from . import _isinglass
-from ._run import interrupt, restriction_parameters, restrictions
+from ._run import interrupt, refuse_other_run, restriction_parameters, restrictions
 from ._show import Shown
 from ._stops import stop_function
 from ._tables import (
@@ -21,6 +21,7 @@ from ._tables import (
     texts_of,
     with_sampler,
 )
+from ._targets import lacks_gradient
 
 _LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty",
              "temperature", "class_", "image", "bounds", "sampler", "dataset", "fixed", "allowed",
@@ -35,15 +36,20 @@ class Evaluation(Shown):
 
     Entries:
         log_z: the forward estimate of log Z, which is too low on average.
-        log_z_se: its bootstrap standard error; only with annealing.
+        log_z_se: its standard error.
         weight_ess: the effective sample size of its weights, at most the number of chains; only
             with annealing.
-        log_z_upper: the reverse estimate, which is too high on average; with reverse=True or
-            tempering.
-        log_z_bidirectional: the estimate from both directions; with reverse=True or tempering.
-        verdict: closed if both directions agree, else open; `reason` says why.
+        log_z_upper: the reverse estimate, which is too high on average, with its standard error
+            log_z_upper_se; with reverse=True or tempering.
+        log_z_interval: the interval that is expected to hold log Z, from log_z less two standard
+            errors to log_z_upper and two of its standard errors; with reverse=True or tempering.
+        log_z_bidirectional: the estimate from both directions, with its standard error
+            log_z_bidirectional_se; with reverse=True or tempering.
+        verdict: closed if both directions agree, else open; `reason` says why. It is open for a
+            callable without a definite energy, for which `inexact` says why.
         log_likelihood: the mean log π of the images, a dictionary {forward, reverse,
             bidirectional}; None for a direction that was not annealed.
+        log_likelihood_interval: log_z_interval as likelihoods; None without it.
         bits_per_dim: the likelihood to quote, in bits per pixel.
 
     Attributes:
@@ -122,7 +128,11 @@ def evaluate(target, images=None, *, sampler=None, mean=None, fixed=None, allowe
         refuse_unused(options,
                       {"data_dir": "is the folder of a data set by name, and "
                                    "images= is not a name"})
+    if images is None and options.get("inpaint") is not None:
+        raise _isinglass.Error("inpaint= needs images=, whose missing pixels it evaluates")
     sampler, options = with_sampler(sampler, options)
+    if sampler is None and options.get("method") != "tempering" and lacks_gradient(target):
+        sampler = "gibbs"
     values = {**texts_of(options), "sampler": sampler}
     if named:
         values["dataset"] = images
@@ -131,10 +141,12 @@ def evaluate(target, images=None, *, sampler=None, mean=None, fixed=None, allowe
     with contextlib.ExitStack() as stack:
         directory = (out if out is not None
                      else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-")))
+        refuse_other_run(directory, "evaluate", ("ais.json", "conditional.json",
+                                                 "ais-checkpoint.pt"))
         os.makedirs(directory, exist_ok=True)
         checkpoint = os.path.join(directory, "ais-checkpoint.pt")
         made, error = _isinglass.evaluate(target, values, images, whole, mean, *limits, checkpoint,
-                                          os.path.exists(checkpoint), stop)
+                                          os.path.exists(checkpoint), out is not None, stop)
     evaluation = Evaluation(made, whole)
     if "inexact" in evaluation.values:
         warnings.warn(evaluation.values["inexact"], stacklevel=2)
@@ -163,8 +175,8 @@ Args:
     target: a target with binary sites; without images also one with categorical sites.
     images: images as train() takes them, except that a tensor is not split; a dictionary of splits
         (train, validation, test); the name or file of a data set; or None to estimate only log Z.
-    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by
-        sampler(), whose seed is used if seed= is not given.
+    sampler: a sampler's name (default: pafs, or gibbs without a gradient; block Gibbs sweeps for an
+        RBM), or one made by sampler(), whose seed is used if seed= is not given.
     mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
         the target's own base, else the mean of the images, else the uniform distribution.
     fixed: log Z of some sites given the others: values [sites], or a file of them; NaN, or -1 if
@@ -173,7 +185,9 @@ Args:
         not 0 where a site may take a value.
     reference: with within=k, log Z of the states that differ from this one, [sites], at k sites at
         most; or a file of it.
-    out: a directory for a checkpoint, from which the same call continues.
+    out: a directory for a checkpoint, from which the same call continues, and for the results:
+        ais.json and chains.pt, or conditional.json with inpaint=, as `isinglass evaluate` writes
+        them.
     stop: a threading.Event, or a function without arguments, which is called at most ten times a
         second. Once the event is set or the function returns True, the evaluation saves and ends
         after the current step.
@@ -185,7 +199,7 @@ Returns:
 
 Raises:
     Error: if an option is unknown, not allowed or would have no effect, or if `out` holds an
-        evaluation of another target.
+        evaluation of another target or another kind of run.
     NumericalError: if the energy of an image is not finite.
     KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the
         evaluation so far as its attribute `evaluation`. So does an exception of the function of

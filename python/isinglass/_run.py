@@ -18,6 +18,7 @@ from ._tables import (
     texts_of,
     with_sampler,
 )
+from ._targets import lacks_gradient
 
 _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "temperature",
              "class_", "image", "instance", "bounds", "gradient_model", "sampler", "dataset",
@@ -183,6 +184,25 @@ def directory_for_all(out):
                                "of them can access")
 
 
+def refuse_other_run(directory, command, own):
+    """Refuses a directory that holds a run of another command than this one, whose files, besides
+    config.toml, are `own`."""
+    config = os.path.join(directory, "config.toml")
+    if os.path.isfile(config):
+        with open(config, encoding="utf-8") as file:
+            line = file.readline().strip()
+        if line.startswith("# isinglass ") and line != f"# isinglass {command}":
+            raise _isinglass.Error(f"out= {os.fspath(directory)} holds a run of "
+                                   f"{line.removeprefix('# isinglass ')}, which is another kind of "
+                                   "run; give another directory")
+    for name in ("metrics.jsonl", "checkpoints", "samples.pt", "sample-checkpoint.pt",
+                 "summary.json", "ais.json", "conditional.json", "ais-checkpoint.pt",
+                 "results.json", "bench.json"):
+        if name not in own and os.path.exists(os.path.join(directory, name)):
+            raise _isinglass.Error(f"out= {os.fspath(directory)} already holds {name}, which "
+                                   "belongs to another kind of run; give another directory")
+
+
 def restrictions(values, **given):
     """Returns the tensors of what restricts the states, and puts names of files into the values."""
     for name, value in given.items():
@@ -215,7 +235,12 @@ def sample(target, sampler=None, *, init=None, data=None, fixed=None, allowed=No
     if not named:
         refuse_unused(options,
                       {"data_dir": "is the folder of a data set by name, and data= is not a name"})
+    if data is None and (begins_at_data or options.get("inpaint") is not None):
+        needing = 'init="data"' if begins_at_data else "inpaint="
+        raise _isinglass.Error(f"{needing} needs data=, the images")
     sampler, options = with_sampler(sampler, options)
+    if sampler is None and lacks_gradient(target):
+        sampler = "gibbs"
     values = {**({} if sampler is None else {"sampler": sampler}), **texts_of(options)}
     states = None
     if init is not None and not isinstance(init, (str, os.PathLike)):
@@ -292,7 +317,8 @@ Raises:
     Error: if an option is unknown, not allowed or would have no effect, or if the energy or the
         gradient is not finite at a start.
     KeyboardInterrupt: after the current step of a call that Ctrl-C has interrupted, with the draws
-        so far as its attribute `run`. So does an exception of the functions of stop= and callback=.
+        so far as its attribute `run`. So does an exception of the functions of stop= and callback=,
+        and one of the target's own callable after the first step.
 
 Example:
     >>> import isinglass as ig

@@ -83,7 +83,10 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int,
     for name_of, whole in (("sites", sites), ("categories", categories)):
         if whole is not None and (isinstance(whole, bool) or not hasattr(whole, "__index__")):
             raise _isinglass.Error(f"{name_of}= is {whole!r}; a whole number is needed")
-    device = torch.device(device) if device is not None else _device_of(function)
+    try:
+        device = torch.device(device) if device is not None else _device_of(function)
+    except RuntimeError:
+        raise _isinglass.Error(f"device= is {device!r}; cpu, cuda or cuda:N is needed") from None
     if device.type not in ("cpu", "cuda"):
         raise _isinglass.Error(f"the energy is on {device}; cpu or cuda is needed")
     if states is None:
@@ -126,6 +129,48 @@ def _buffers_as_they_were(module):
                 # Values are compared, as normalisation layers write without counting a version.
                 with torch.no_grad():
                     buffer.copy_(values)
+
+
+@contextlib.contextmanager
+def _undisturbed(target):
+    """Restores torch's random numbers and the buffers of a target's module on exit."""
+    devices = [target.device] if target.device.type == "cuda" else []
+    with torch.random.fork_rng(devices), _buffers_as_they_were(module_of(target.callable)):
+        yield
+
+
+def inexactness(target):
+    """Returns a sentence if a target's energies are not a function of each state alone; empty if
+    they are. Nothing that the target holds changes."""
+    with _undisturbed(target):
+        return _isinglass.inexactness(target)
+
+
+def lacks_gradient(target):
+    """Returns True if a callable computes energies of discrete states but no gradient of them.
+    Nothing that the target holds changes."""
+    if not isinstance(target, _isinglass.Target):
+        return False
+    function = target.callable
+    module = module_of(function)
+    compiled = any(hasattr(function, name) for name in ("_torchdynamo_orig_callable", "_orig_mod"))
+    lazy = module is not None and any(map(torch.nn.parameter.is_lazy,
+                                          [*module.parameters(), *module.buffers()]))
+    if (function is None or compiled or lazy or
+            target.states not in ("binary", "categorical", "ordered")):
+        return False
+    with _undisturbed(target):
+        x = target.random_states(2)
+        try:
+            with torch.no_grad():
+                target.energy(x)
+        except Exception:  # sampling reports the reason
+            return False
+        try:
+            target.energy_and_grad(x)
+        except Exception:
+            return True
+    return False
 
 
 def energies_twice(function, x):

@@ -137,8 +137,10 @@ def of_annealing(found):
 
 def of_tempering(found):
     ladder = found["tempering"]
-    return (f"going up the ladder: {found['log_z']:.2f}\\\n"
-            f"going down: {found['log_z_upper']:.2f}\\\n"
+    up, down = (estimate(found[end], found[f"{end}_se"]) if f"{end}_se" in found
+                else f"{found[end]:.2f}" for end in ("log_z", "log_z_upper"))
+    return (f"going up the ladder: {up}\\\n"
+            f"going down: {down}\\\n"
             f"both: {estimate(found['log_z_bidirectional'], found['log_z_bidirectional_se'])}; "
             f"{ladder['rungs']} rungs, {ladder['round_trips']:.3g} round trips of each of "
             f"{found['chains']} ensembles, R̂ {found['rhat']:.3f}")

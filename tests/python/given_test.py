@@ -74,11 +74,45 @@ def test_gradients_of_relaxed_states():
     (lambda: ig.energy(Cubic(4), sites=True), "sites= is True; a whole number"),
     (lambda: ig.sampler("gwg").init(ig.energy(Tokens(), sites=4), chains=3),
      "the energies of energy Tokens do not depend on the states by differentiable operations"),
+    (lambda: ig.sample(ig.energy(Cubic(4), sites=4), "gwg", allowed=torch.full((4, 2), torch.nan)),
+     "the table holds NaN; 0 forbids a value"),
+    (lambda: ig.energy(Cubic(4), sites=4).given(allowed=[[1, 1], [torch.nan, 1], [1, 1], [1, 1]]),
+     "the table holds NaN"),
+    (lambda: ig.sample(ig.energy(Cubic(4), sites=4), init="data"), r'init="data" needs data='),
+    (lambda: ig.sample(ig.energy(Cubic(4), sites=4), inpaint="lower"), "inpaint= needs data="),
+    (lambda: ig.evaluate(ig.energy(Cubic(4), sites=4), inpaint="lower"), "inpaint= needs images="),
+    (lambda: ig.sample(ig.energy(Cubic(4), sites=4), inpaint="middle", data=torch.ones(3, 4)),
+     "inpaint= is 'middle', which is neither one of upper, lower, left, right, random nor a file"),
+    (lambda: ig.sample(ig.energy(Cubic(4), sites=4), "gwg", seed=2**70),
+     r"seed= is 1180591620717411303424; a whole number of at least 0, below 2\*\*63, is needed"),
+    (lambda: ig.energy(Cubic(4), sites=4, device="gpu"),
+     "device= is 'gpu'; cpu, cuda or cuda:N is needed"),
+    (lambda: ig.ablate("no.toml"), "grid= is 'no.toml', and there is no such file"),
+    (lambda: ig.ablate("sweeps"), "unknown preset 'sweeps'"),
+    (lambda: ig.ablate(targets={"a": ig.energy(Cubic(4), sites=4)}, samplers=["gwgg"], steps=3),
+     "^the grid: |unknown sampler"),
+    (lambda: ig.instance("ising-grid:sdie=3"), r"unknown key 'sdie'; did you mean side\?"),
 ])
 def test_likely_slips_have_a_sentence(call, words):
     with pytest.raises(ig.Error, match=words) as caught:
         call()
     assert "\n" not in str(caught.value) and "_isinglass" not in str(caught.value)
+    assert "/tmp" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sites,options", [(4, {}), (4, {"anneal": "2,0.1", "burn_in": 20})])
+def test_without_a_gradient_the_default_is_gibbs(sites, options):
+    for energy in (Tokens(), lambda x: torch.from_numpy(x.numpy().sum(1))):
+        target = ig.energy(energy, sites=sites)
+        assert ig.sample(target, chains=4, steps=5, **options).summary["sampler"] == "gibbs"
+        assert ig.evaluate(target, chains=12, steps=10).sampler == "gibbs"
+    with_gradient = ig.energy(Cubic(sites), sites=sites)
+    assert ig.sample(with_gradient, chains=4, steps=5).summary["sampler"] == "pafs"
+
+
+def test_the_kind_of_ess_may_be_given_by_place():
+    x = torch.randn(100, 4, generator=torch.Generator().manual_seed(1))
+    assert ig.ess(x, "tail") == ig.ess(x, kind="tail") != ig.ess(x)
 
 
 class Tokens(torch.nn.Module):

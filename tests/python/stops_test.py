@@ -111,6 +111,45 @@ def test_an_exception_ends_a_run_and_is_raised(ising, name):
     assert run.interrupted and len(run.samples) == run.summary["draws"]
 
 
+@pytest.mark.parametrize("thin", [1, 7])
+@pytest.mark.parametrize("sampler", ["gwg", "gibbs", "rwm"])
+def test_an_exception_of_the_energy_keeps_the_draws(sampler, thin):
+    calls = 0
+
+    def energy(x):
+        nonlocal calls
+        calls += 1
+        if calls > last:
+            raise ZeroDivisionError("ours")
+        return x @ torch.linspace(-1, 1, 6)
+
+    target = ig.energy(energy, sites=6)
+    options = {"chains": 5, "burn_in": 7, "thin": thin, "seed": 3}
+    last = float("inf")
+    whole = ig.sample(target, sampler, steps=140, **options)
+    calls, last = 0, calls // 2
+    with pytest.raises(ZeroDivisionError, match="ours") as caught:
+        ig.sample(target, sampler, steps=140, **options)
+    run = caught.value.run
+    draws = len(run.samples)
+    assert run.interrupted and 3 < draws < 140 // thin and draws == run.summary["draws"]
+    assert torch.equal(run.samples, whole.samples[:draws])
+    assert 0 <= run.summary["acceptance"] <= 1
+
+
+def test_a_refused_energy_keeps_the_draws():
+    calls = 0
+
+    def energy(x):
+        nonlocal calls
+        calls += 1
+        return x.sum(1) if calls < 40 else x
+
+    with pytest.raises(ig.Error, match="returned shape") as caught:
+        ig.sample(ig.energy(energy, sites=6), "gwg", chains=5, steps=1000)
+    assert caught.value.run.interrupted and len(caught.value.run.samples) > 3
+
+
 def test_a_callback_that_returns_true_ends_training(tmp_path):
     images = bars(100)
     whole = ig.train("rbm", images, iters=60, **TRAINING)

@@ -106,6 +106,10 @@ ALLOWED = {
     ("tempering/bennett.cpp",
      "result.upper -= torch::logsumexp(upper.flatten(), 0).item<double>() - log_draws;"):
         GATHERED_BY_CALLER,
+    ("tempering/bennett.cpp",
+     "sums[static_cast<int64_t>(g)] = torch::logsumexp(own.flatten(), 0);"): GATHERED_BY_CALLER,
+    ("tempering/bennett.cpp", "return torch::logsumexp(others, 0).item<double>();"):
+        GATHERED_BY_CALLER,
     ("tempering/parallel_tempering.cpp", "result.round_trips = trips.mean().item<double>();"):
         GATHERED,
     ("tempering/parallel_tempering.cpp",

@@ -72,7 +72,7 @@ TEST(CategoricalImages, AnnealingFindsTheEnumeratedLogZ) {
       EXPECT_NEAR(ais.log_z, exact, 4 * ais.log_z_se + 1e-4) << name;
     }
     // The likelihoods of splits, and those of independent pixels.
-    const std::vector<SplitEnergy> splits = split_energies(*model, data, torch::kCPU);
+    const std::vector<SplitEnergy> splits = *split_energies(*model, data, torch::kCPU);
     ASSERT_EQ(splits.size(), 3u);
     const torch::Tensor of_test = energies(*model, data.test, torch::kCPU);
     const BracketVerdict closed{.closed = true};

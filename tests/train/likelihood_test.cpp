@@ -128,7 +128,7 @@ TEST(SplitEnergies, AreMeansOverTheSplits) {
   const Dataset data = three_splits(PixelValues::kBinary);
   SineModel model(kSites);
   torch::NoGradGuard no_grad;
-  const std::vector<SplitEnergy> splits = split_energies(model, data, torch::kCPU);
+  const std::vector<SplitEnergy> splits = *split_energies(model, data, torch::kCPU);
   ASSERT_EQ(splits.size(), 3u);
   const torch::Tensor* images[] = {&data.train, &data.validation, &data.test};
   const char* names[] = {"train", "validation", "test"};
@@ -163,7 +163,7 @@ TEST(SplitEnergies, OfGreyLevelsAreOfOneBinaryCopy) {
   // Energies are the numbers of the states: their mean is that of the pixels drawn.
   BernoulliModel first(torch::eye(kSites, torch::kFloat64)[0]);
   const auto test_energy = [&](EnergyModel& model) {
-    return split_energies(model, data, torch::kCPU)[2].mean;
+    return (*split_energies(model, data, torch::kCPU))[2].mean;
   };
   const double p = data.test[0][0].item<double>() / 255;
   ASSERT_GT(p, 0.02);
@@ -171,8 +171,8 @@ TEST(SplitEnergies, OfGreyLevelsAreOfOneBinaryCopy) {
 
   data = three_splits(PixelValues::kGrey);
   SineModel model(kSites);
-  const std::vector<SplitEnergy> once = split_energies(model, data, torch::kCPU);
-  const std::vector<SplitEnergy> again = split_energies(model, data, torch::kCPU);
+  const std::vector<SplitEnergy> once = *split_energies(model, data, torch::kCPU);
+  const std::vector<SplitEnergy> again = *split_energies(model, data, torch::kCPU);
   const torch::Tensor* images[] = {&data.train, &data.validation, &data.test};
   const torch::Tensor mean = plain_clamped_mean(data.train, 255);
   for (size_t i = 0; i < 3; ++i) {

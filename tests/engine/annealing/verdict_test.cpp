@@ -99,5 +99,23 @@ TEST(Verdict, GoesWithEveryLikelihood) {
   EXPECT_EQ(both.quoted(closed), -97.5);
 }
 
+// An interval reaches two standard errors beyond both ends, and a closed likelihood shows it.
+TEST(Verdict, IntervalsContainTheErrorsOfTheirEnds) {
+  const LogZBounds log_z{-10, -9.5, -9.8, 0.1, 0.25};
+  const std::optional<ErrorInterval> interval = log_z.interval();
+  ASSERT_TRUE(interval);
+  EXPECT_NEAR(interval->low, -10.2, 1e-12);
+  EXPECT_NEAR(interval->high, -9, 1e-12);
+  const std::optional<ErrorInterval> crossed = LogZBounds{-9, -10, -9.5, 0.1, 0.1}.interval();
+  EXPECT_NEAR(crossed->low, -9.8, 1e-12);
+  EXPECT_NEAR(crossed->high, -9.2, 1e-12);
+  EXPECT_FALSE((LogZBounds{-10}.interval()));
+  EXPECT_FALSE((LogZBounds{-10, -9.5, -9.8, 0.1, std::nan("")}.interval()));
+  LikelihoodBounds likelihood{-95.21, -99.84, -97.5};
+  likelihood.interval = ErrorInterval{-100.2, -94.9};
+  EXPECT_EQ(likelihood_text(likelihood, verdict_on(diagnostics())),
+            "-97.5 nats (closed: from -100.2 to -94.9)");
+}
+
 }  // namespace
 }  // namespace isinglass

@@ -60,7 +60,7 @@ TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
   };
   for (const auto& [fresh, repeats, ensembles] :
        {Draws{40, 1, 12}, Draws{40, 10, 12}, Draws{2, 10, 230}}) {
-    std::vector<double> standardised;
+    std::vector<double> standardised, lower, upper, lower_se, upper_se;
     for (uint64_t seed = 0; seed < 40; ++seed) {
       const torch::Tensor x = torch::randn({fresh, ensembles, 3}, generator(seed), torch::kFloat64)
                                   .repeat_interleave(repeats, 0);
@@ -70,6 +70,20 @@ TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
       }
       const LogZ estimate = log_z_of_rungs(delta_u(v, betas), 0);
       standardised.push_back((estimate.value + 0.5 * std::log(2.0)) / estimate.standard_error);
+      lower.push_back(estimate.lower);
+      upper.push_back(estimate.upper);
+      lower_se.push_back(estimate.lower_se);
+      upper_se.push_back(estimate.upper_se);
+    }
+    // The bounds are biased, so that their errors are compared with their own spread.
+    const auto ratio = [](const std::vector<double>& values, const std::vector<double>& errors) {
+      const auto real = torch::kFloat64;
+      return (torch::tensor(values, real).std() / torch::tensor(errors, real).mean())
+          .item<double>();
+    };
+    for (const double spread : {ratio(lower, lower_se), ratio(upper, upper_se)}) {
+      EXPECT_GT(spread, 0.7) << repeats << " " << ensembles;
+      EXPECT_LT(spread, 1.4) << repeats << " " << ensembles;
     }
     const double deviation = torch::tensor(standardised, torch::kFloat64).std().item<double>();
     EXPECT_GT(deviation, 0.7) << repeats << " " << ensembles;
