@@ -43,9 +43,9 @@ constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 // Annealed chains are resampled, or exchange clusters, within groups of so many. They exchange
 // clusters on a lattice of at most so many neighbours a site.
 constexpr int64_t kGroup = 10, kClusterNeighbours = 4;
-// If `time` chooses the number of chains, they are so many populations, so that the run says how
-// often the best state was found. The choice takes about this share of the time.
-constexpr int64_t kPopulations = 10, kMostChains = 30000;
+// If `time` chooses the number of chains, they are so many populations, which tell how often the
+// best state is found. The choice takes about this share of the time.
+constexpr int64_t kPopulations = 3, kMostChains = 30000;
 constexpr double kShareOfChains = 0.2;
 
 bool exchanges_clusters(LatticeModel& lattice, int64_t chains) {
@@ -217,7 +217,10 @@ void Sampling::restrict_states(const Given& given) {
 // such a group share a target.
 void Sampling::choose_population() {
   const bool exchanges = find_sampler(spec_.sampler.name).exchanges;
-  open_chains_ = !spec_.chains && spec_.time && !exchanges && spec_.population != 1;
+  // Chains that search for states without violations need the time for many steps.
+  const auto* problem = dynamic_cast<const GraphProblem*>(&at_temperature_one(*whole_));
+  open_chains_ = !spec_.chains && spec_.time && !exchanges && spec_.population != 1 &&
+                 !(problem && problem->penalty() > 0);
   open_population_ = open_chains_ && !spec_.population;
   if (!spec_.chains) {
     // A population that is given is whole.

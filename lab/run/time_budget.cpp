@@ -31,9 +31,9 @@ int64_t burn_in_within(const TimeBudget& budget, const std::function<void(int64_
 }
 
 int64_t population_within(double chain_steps, int64_t populations) {
-  const double each = chain_steps / static_cast<double>(populations);
-  const double steps = std::max(std::sqrt(each), static_cast<double>(kLeastPopulationSteps));
-  return static_cast<int64_t>(each / steps);
+  const auto chains =
+      static_cast<int64_t>(std::sqrt(chain_steps / static_cast<double>(populations)));
+  return chains < kLeastPopulation ? 0 : chains;
 }
 
 }  // namespace isinglass

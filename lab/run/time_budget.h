@@ -22,11 +22,11 @@ int64_t burn_in_within(const TimeBudget& budget, const std::function<void(int64_
                        const std::function<double()>& clock);
 
 // Returns how many chains a resampled population should have, if `populations` of them together can
-// make this many steps, a step of one chain counted as one: as many as each makes steps, but few
-// enough that these are at least kLeastPopulationSteps (docs/guide/combinatorial-problems.md says
-// what was measured).
+// make this many steps, a step of one chain counted as one: as many as each makes steps. Returns 0
+// if this is less than kLeastPopulation, where longer runs of fewer chains do better
+// (docs/guide/combinatorial-problems.md).
 int64_t population_within(double chain_steps, int64_t populations);
 
-inline constexpr int64_t kLeastPopulationSteps = 500;
+inline constexpr int64_t kLeastPopulation = 1000;
 
 }  // namespace isinglass

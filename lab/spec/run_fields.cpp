@@ -153,8 +153,9 @@ Fields<SampleSpec> sample_table() {
              {.name = "time",
               .unit = "SECONDS",
               .help = "with `anneal`, in place of `burn-in`: the run lasts for about this time; a "
-                      "short measurement fixes the number of burn-in steps and, if `chains` is "
-                      "left open and chains are resampled, the number of chains; both are recorded",
+                      "short measurement fixes the number of burn-in steps, which is recorded, and "
+                      "if `chains` is left open, populations of 1000 chains or more where they can "
+                      "make as many steps",
               .minimum = 0,
               .maximum = 1e8,
               .above_minimum = true}),
@@ -163,7 +164,7 @@ Fields<SampleSpec> sample_table() {
               .unit = "N",
               .help = "with `anneal`: between levels the chains of each group of N are resampled "
                       "by exp(-(1/T' - 1/T) U), so that chains of low energy are copied in place "
-                      "of others; 1: no chain is (default: a tenth of the chains if `time` chooses "
+                      "of others; 1: no chain is (default: a third of the chains if `time` chooses "
                       "their number, else 10, or 1 if the sampler exchanges states or the number "
                       "of chains is no multiple of 10)",
               .minimum = 1}),

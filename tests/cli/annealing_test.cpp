@@ -151,23 +151,24 @@ TEST_F(Annealing, ATimeIsKeptAndItsStepsAreReproducible) {
       torch::equal(read_named_tensors(dir_ / "out" / "samples.pt")[0].second, draws[0].second));
 }
 
-// Without --chains the time is shared among ten populations, or populations of the given size.
+// Without --chains a long time is shared among three populations, or populations of the given size.
 TEST_F(Annealing, ATimeChoosesTheNumberOfChains) {
   write_glass(1);
   const std::string run = "--model ising --weights glass.pt --seed 4 ";
   const auto of = [](const Json& timed, const char* name) { return timed[name].get<int64_t>(); };
-  const Json timed = summary(run + "--anneal auto --time 3");
+  const Json timed = summary(run + "--anneal auto --time 5");
   const int64_t chains = of(timed, "chains");
-  EXPECT_GT(chains, 100);
-  EXPECT_EQ(chains % 10, 0);
-  EXPECT_EQ(timed["annealing"]["group"], chains / 10);
+  if (chains == 100) GTEST_SKIP() << "this machine makes fewer than three million steps in 5 s";
+  EXPECT_GE(chains, 3000);
+  EXPECT_EQ(chains % 3, 0);
+  EXPECT_EQ(timed["annealing"]["group"], chains / 3);
   EXPECT_LT(timed["annealing"]["seconds"].get<double>(), 15);
   const Json again = summary(run + fmt::format("--anneal {} --steps 10 --burn-in {} --chains {} "
                                                "--population {} --sampler metropolis",
                                                timed["anneal"].get<std::string>(),
-                                               of(timed, "burn_in"), chains, chains / 10));
+                                               of(timed, "burn_in"), chains, chains / 3));
   EXPECT_EQ(again["best"], timed["best"]);
-  const Json sized = summary(run + "--anneal auto --time 3 --population 70");
+  const Json sized = summary(run + "--anneal auto --time 5 --population 70");
   EXPECT_GT(of(sized, "chains"), 140);
   EXPECT_EQ(of(sized, "chains") % 70, 0);
   EXPECT_EQ(sized["annealing"]["group"], 70);
