@@ -80,9 +80,9 @@ inline void reserve_numbers(bool parallel, int64_t sites) {
 }
 
 // Holds the sums at a chain's current values, over the sites in the pool. `values` is null if the
-// weights do not depend on values. Stored weights are computed once, and a change of a site computes
-// only its own anew. They are in the thread's memory, so that a thread can have only one such object
-// at a time.
+// weights do not depend on values. Stored weights are computed once, and a change of a site
+// recomputes only its own. They are in the thread's memory, so that a thread can have only one such
+// object at a time.
 template <class Weights>
 class WeightSums : public OneLane {
  public:
