@@ -243,7 +243,6 @@ def load(
     penalty: float | None = None,
     class_: int | None = None,
     image: str | tuple[int, int] = '28x28',
-    instance: str | None = None,
     bounds: str | tuple[float, float] | None = None,
 ) -> Target: ...
 

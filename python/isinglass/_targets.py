@@ -8,9 +8,9 @@ from collections.abc import Callable
 import torch
 
 from . import _isinglass
-from ._tables import TABLES, options_text, parameters, texts_of
+from ._tables import TABLES, options_text, parameters, refuse_unknown, texts_of
 
-_LEFT_OUT = ("model", "weights", "states", "factors")
+_LEFT_OUT = ("model", "instance", "weights", "states", "factors")
 
 
 def module_of(function):
@@ -190,6 +190,7 @@ def energies_twice(function, x):
 
 
 def load(model, weights, *, continuous=False, device="cpu", **options):
+    refuse_unknown(load, options)
     file = os.fspath(weights)
     return _isinglass.load(model, {}, {"weights": file, **texts_of(options)}, continuous,
                            str(device))

@@ -23,13 +23,15 @@ def call(name, **options):
             "train": lambda: ig.train(Mlp(16), bars(20), sampler="gwg", iters=1, batch=2, buffer=4,
                                       steps_per_iter=1, **options),
             "ablate": lambda: ig.ablate(targets={"mine": target}, samplers=["gwg"], steps=3,
-                                        chains=2, **options)}[name]()
+                                        chains=2, **options),
+            "load": lambda: ig.load("rbm", "rbm.pt", **options)}[name]()
 
 
-@pytest.mark.parametrize("name", ["sample", "evaluate", "train", "ablate"])
+@pytest.mark.parametrize("name", ["sample", "evaluate", "train", "ablate", "load"])
 def test_what_the_signature_has_not_is_refused(name):
     known = inspect.signature(getattr(ig, name)).parameters
-    left_out = [option["python"] for option in TABLES[name] if option["python"] not in known]
+    table = TABLES["target" if name == "load" else name]
+    left_out = [option["python"] for option in table if option["python"] not in known]
     assert left_out
     for option in [*left_out, "stepss"]:
         with pytest.raises(ig.Error,
