@@ -278,7 +278,7 @@ TEST_F(StoppedEvaluation, IsNotResumedWithOtherWeights) {
   NamedTensors rbm = read_named_tensors(dir_ / "rbm.pt");
   rbm.at(0).second = rbm.at(0).second * 1.001;
   write_named_tensors(dir_ / "rbm.pt", rbm);
-  expect_refused("parameters_sha256");
+  expect_refused("with other parameters: their SHA-256");
 }
 
 TEST_F(StoppedEvaluation, IsNotResumedWithOtherData) {
@@ -286,7 +286,7 @@ TEST_F(StoppedEvaluation, IsNotResumedWithOtherData) {
   torch::Tensor other = bars();
   other[3][0][0] = 1 - other[3][0][0];
   write_pt(dir_ / "bars.pt", PtValue{other});
-  expect_refused("data_sha256");
+  expect_refused("with other data: their SHA-256");
 }
 
 // The file lies outside of a run's directory, where nothing else gives the size.
@@ -309,7 +309,7 @@ TEST_F(Evaluate, TakesTheSizeOfImagesFromTheData) {
 TEST_F(StoppedEvaluation, IsNotResumedWithDataInAnotherOrder) {
   stop(" --dataset " + (dir_ / "bars.pt").string());
   write_pt(dir_ / "bars.pt", PtValue{bars().flip(0)});
-  expect_refused("data_sha256");
+  expect_refused("with other data: their SHA-256");
 }
 
 TEST_F(StoppedEvaluation, NamesTheProgramsThatMadeIt) {

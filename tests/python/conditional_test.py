@@ -149,7 +149,7 @@ def test_missing_halves_are_filled_in():
                     steps=5, seed=1)
     known = images.reshape(4, 6).repeat_interleave(2, 0)[:, :3]
     assert (run.samples[..., :3] == known).all()
-    with pytest.raises(ig.Error, match="needs `?dataset"):
+    with pytest.raises(ig.Error, match="inpaint= needs data="):
         ig.sample(target, "gwg", inpaint="lower", steps=2)
 
 

@@ -258,7 +258,7 @@ TEST(TrainerTest, RefusesToResumeAnotherRun) {
   Setting setting("rbm", small_options());
   Trainer other_data(setting.model, setting.objective(*setting.sampler, data, small_options()),
                      small_options());
-  EXPECT_ERROR(other_data.resume(scratch / "run"), "data_sha256");
+  EXPECT_ERROR(other_data.resume(scratch / "run"), "with other data: their SHA-256");
   const auto expect_other = [&](const Sampler& sampler, const PcdRun& changed, const char* words) {
     Trainer other(setting.model, setting.objective(sampler, setting.data, changed), changed);
     EXPECT_ERROR(other.resume(scratch / "run"), words);
