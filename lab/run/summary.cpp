@@ -25,9 +25,10 @@ using Json = nlohmann::ordered_json;
 
 // Returns the rounding of the recorded statistic. Energies are rounded as the model rounds them at
 // the chains' states. All chains are evaluated, since a module in training mode may refuse a batch
-// of one.
-double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const ChainState& state) {
-  if (spec.statistic != "energy" || state.chains() == 0) return kCarriedRounding;
+// of one. A model that has failed is not called again.
+double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const ChainState& state,
+                          const RunResult& result) {
+  if (spec.statistic != "energy" || state.chains() == 0 || result.failure) return kCarriedRounding;
   const torch::NoGradGuard no_grad;
   const FullPrecision full;
   return rounding_of(model.energy(state.x).scalar_type());
@@ -101,7 +102,7 @@ Json summary_json(const SampleSpec& spec, EnergyModel& model, const Sampler& sam
                   const RunResult& result, const Recorder& recorder, int64_t group,
                   const MixingWatch* mixing) {
   const bool stepped = result.steps > 0;
-  const double rounding = statistic_rounding(spec, model, state);
+  const double rounding = statistic_rounding(spec, model, state, result);
   const Json rhats =
       rhats_json(spec, rhat_of_groups(recorder.statistic(), group, rounding), mixing);
   const int64_t chains = *spec.chains;
