@@ -250,6 +250,15 @@ TEST_F(Mistakes, OfNamesAndFiles) {
   EXPECT_EQ(file_bytes(dir_ / "held" / "config.toml"), "# isinglass sample\nseed = 1\n");
 }
 
+// Every command that reads one model and makes nothing of it takes a target by name, too.
+TEST_F(Mistakes, NoneForTheEnergiesOfAnInstance) {
+  const Outcome outcome = run_program(
+      "energy --instance ising-grid:side=3,coupling=0.3 --states five.pt --out instance.pt",
+      {.directory = dir_.path()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "instance.pt"));
+}
+
 TEST_F(Mistakes, OfTheOtherSubcommands) {
   const std::string train = "train --dataset bars.pt --model rbm --hidden 3 --batch 5 --buffer 10 ";
   for (const Mistake& mistake : std::vector<Mistake>{

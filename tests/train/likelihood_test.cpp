@@ -155,6 +155,17 @@ TEST(SplitEnergies, AreMeansOverTheSplits) {
   }
 }
 
+// A stop between two blocks of images ends them without a result.
+TEST(SplitEnergies, CanBeStopped) {
+  const Dataset data = three_splits(PixelValues::kBinary);
+  SineModel model(kSites);
+  const Ranks& alone = Ranks::single_process();
+  int asked = 0;
+  EXPECT_FALSE(split_energies(model, data, torch::kCPU, alone, [&] { return ++asked == 2; }));
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(split_energies(model, data, torch::kCPU, alone, [] { return false; }));
+}
+
 // Grey levels are binarised by draws, which are the same in every call.
 TEST(SplitEnergies, OfGreyLevelsAreOfOneBinaryCopy) {
   Dataset data = three_splits(PixelValues::kGrey);
