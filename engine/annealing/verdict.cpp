@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -31,8 +30,9 @@ BracketVerdict verdict_of(std::vector<std::string> reasons) {
 
 std::optional<ErrorInterval> LogZBounds::interval() const {
   if (!reverse || std::isnan(forward_se) || std::isnan(reverse_se)) return {};
-  const auto [low, high] =
-      std::minmax({forward - kErrors * forward_se, *reverse + kErrors * reverse_se});
+  const bool crossed = *reverse < forward;
+  const double low = crossed ? *reverse - kErrors * reverse_se : forward - kErrors * forward_se;
+  const double high = crossed ? forward + kErrors * forward_se : *reverse + kErrors * reverse_se;
   return ErrorInterval{low, high};
 }
 

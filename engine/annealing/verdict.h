@@ -27,9 +27,9 @@ struct LogZBounds {
   // Standard errors of the first two; NaN if they are not known.
   double forward_se = std::numeric_limits<double>::quiet_NaN(), reverse_se = forward_se;
 
-  // Returns the interval that is expected to hold log Z, from forward − 2 standard errors to
-  // reverse + 2 standard errors (in ascending order, should they cross); nothing without both ends
-  // or without their errors.
+  // Returns the interval that is expected to hold log Z, from two standard errors below the lower
+  // end to two above the upper one, also if the ends cross; nothing without both ends or without
+  // their errors.
   std::optional<ErrorInterval> interval() const;
 };
 

@@ -158,7 +158,11 @@ TEST_F(Annealing, ATimeChoosesTheNumberOfChains) {
   const auto of = [](const Json& timed, const char* name) { return timed[name].get<int64_t>(); };
   const Json timed = summary(run + "--anneal auto --time 5");
   const int64_t chains = of(timed, "chains");
-  if (chains == 100) GTEST_SKIP() << "this machine makes fewer than three million steps in 5 s";
+  if (chains == 100) {
+    // A loaded machine. Twice three million steps, because its pace may change while it measures.
+    EXPECT_LT(of(timed, "burn_in"), 60000);
+    return;
+  }
   EXPECT_GE(chains, 3000);
   EXPECT_EQ(chains % 3, 0);
   EXPECT_EQ(timed["annealing"]["group"], chains / 3);

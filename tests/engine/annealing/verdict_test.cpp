@@ -107,8 +107,8 @@ TEST(Verdict, IntervalsContainTheErrorsOfTheirEnds) {
   EXPECT_NEAR(interval->low, -10.2, 1e-12);
   EXPECT_NEAR(interval->high, -9, 1e-12);
   const std::optional<ErrorInterval> crossed = LogZBounds{-9, -10, -9.5, 0.1, 0.1}.interval();
-  EXPECT_NEAR(crossed->low, -9.8, 1e-12);
-  EXPECT_NEAR(crossed->high, -9.2, 1e-12);
+  EXPECT_NEAR(crossed->low, -10.2, 1e-12);
+  EXPECT_NEAR(crossed->high, -8.8, 1e-12);
   EXPECT_FALSE((LogZBounds{-10}.interval()));
   EXPECT_FALSE((LogZBounds{-10, -9.5, -9.8, 0.1, std::nan("")}.interval()));
   LikelihoodBounds likelihood{-95.21, -99.84, -97.5};
