@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMostDraws = 1000;  // number of draws shown at most, evenly spaced among all
-constexpr int64_t kPictures = 100, kColumns = 10;
+constexpr int64_t kShownPictures = 100, kColumns = 10;
 
 void add_numbers(const Json& json, const std::string& name,
                  std::vector<std::pair<std::string, double>>& numbers) {
@@ -56,7 +56,7 @@ DrawsOnBoard::DrawsOnBoard(EventFile* events, const RunPlan& plan, ImageSize ima
       every_(std::max<int64_t>(1, plan.steps / plan.thin / kMostDraws)) {}
 
 void DrawsOnBoard::on_draw(int64_t draw, const ChainState& state) {
-  last_ = state.x.narrow(0, 0, std::min(kPictures, state.chains()));
+  last_ = state.x.narrow(0, 0, std::min(kShownPictures, state.chains()));
   if (draw % every_ != 0) return;
   step_ = (draw + 1) * plan_.thin;
   const torch::Tensor all = ranks_.gather(state.current.untempered()).to(torch::kCPU).contiguous();
@@ -78,7 +78,7 @@ void put_energies(EventFile& events, int64_t step, const torch::Tensor& energy) 
 
 void put_pictures(EventFile& events, int64_t step, const torch::Tensor& x, ImageSize image) {
   if (x.scalar_type() != torch::kUInt8 || x.size(1) != image.height * image.width) return;
-  const torch::Tensor shown = x.slice(0, 0, kPictures);
+  const torch::Tensor shown = x.slice(0, 0, kShownPictures);
   events.picture(step, "states",
                  picture_grid(shown, image.height, image.width, kColumns, picture_scale(shown)));
 }

@@ -57,6 +57,12 @@ struct Workspace {
   std::shared_ptr<SamplerScratch> scratch;
 };
 
+// Returns the workspace's buffers as those of the sampler family that made them.
+template <typename Scratch>
+Scratch& scratch_of(const Workspace& workspace) {
+  return static_cast<Scratch&>(*workspace.scratch);
+}
+
 struct ChainState {
   // uint8 [B, D] (discrete), float32 [B, D] (continuous) or int64 [B, D] (permutations)
   torch::Tensor x;

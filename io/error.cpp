@@ -1,6 +1,8 @@
-// Implements the messages of OptionError and the spelling of option names.
+// Implements the messages of errors and the spelling of option names.
 #include "io/error.h"
 
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace isinglass {
@@ -30,6 +32,10 @@ std::string sentence_of(const std::string& option, const std::string& value,
 }
 
 }  // namespace
+
+std::string system_reason() {
+  return std::generic_category().message(errno);
+}
 
 std::string spell_options(std::string_view text, std::string_view before, std::string_view after) {
   std::string out;

@@ -39,6 +39,9 @@ std::string spell_options(std::string_view text, std::string_view before,
 // Returns the first option that such a text names; empty if it names none.
 std::string first_option(std::string_view text);
 
+// Returns the system's sentence about errno.
+std::string system_reason();
+
 // Reports a failed computation (divergence, non-finite values). Exit code 3.
 class NumericalError : public std::runtime_error {
  public:

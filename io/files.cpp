@@ -23,10 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string system_reason() {
-  return std::generic_category().message(errno);
-}
-
 // Lists the parts that are being written, in memory that a signal handler can read. Files beyond
 // the last slot, and names too long for a slot, are not listed: their parts stay behind like those
 // of a killed process.

@@ -17,10 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string system_reason() {
-  return std::generic_category().message(errno);
-}
-
 bool same_file(int descriptor, const fs::path& path) {
   struct stat opened, named;
   return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 &&

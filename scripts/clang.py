@@ -13,6 +13,7 @@ aarch64-linux-gnu-g++. The exit code is 77 (skipped) if the compiler is missing.
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -26,7 +27,8 @@ PREFIXES = ("-I", "-D", "-std", "-f", "-O", "-W", "-m")
 VALUED = ("-isystem", "-include")
 PRECOMPILED = "cmake_pch.hxx"  # belongs to the other compiler
 ARM = "aarch64-linux-gnu-g++"
-OTHERS = {"-Winvalid-pch", "-fno-tree-loop-distribute-patterns"}  # the other compiler's
+# Belong to the other compiler.
+OTHERS = {"-Winvalid-pch", "-Wno-subobject-linkage", "-fno-tree-loop-distribute-patterns"}
 
 
 def flags_of(command):
@@ -44,9 +46,16 @@ def sources(build, folders):
     """Yields (file, flags) for the repository's C++ sources, except those in the build folder."""
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = Path(entry["file"])
-        if file.suffix == ".cpp" and file.is_relative_to(ROOT) and not file.is_relative_to(build):
-            if not folders or file.relative_to(ROOT).parts[0] in folders:
-                yield file, flags_of(entry["command"])
+        several = [file]
+        if file.parent.name == "Unity":  # includes several sources, which are compiled as one
+            several = map(Path, re.findall(r'^#include "(.+)"$', file.read_text(), re.MULTILINE))
+        for source in several:
+            if source.suffix != ".cpp" or not source.is_relative_to(ROOT):
+                continue
+            if source.is_relative_to(build):
+                continue
+            if not folders or source.relative_to(ROOT).parts[0] in folders:
+                yield source, flags_of(entry["command"])
 
 
 def sees_torch(flags):

@@ -8,7 +8,7 @@
 #   --fix         formats the C++ files and lets ruff repair what it can, then checks
 # Also checks the language (scripts/words.py): the beginnings of comments and messages, and widths.
 # The tools are installed from wheels into .lint/, in the versions below. clang-tidy reads the
-# compile commands of build/; set-up and CMake are run if there are none.
+# compile commands that CMake writes to .lint/build/.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -49,7 +49,7 @@ sources_to_tidy() {
   else
     files '*.cpp'
   fi | while read -r file; do
-    ! grep -qF "\"file\": \"$root/$file\"" build/compile_commands.json || echo "$file"
+    ! grep -qF "\"file\": \"$root/$file\"" .lint/build/compile_commands.json || echo "$file"
   done
 }
 
@@ -57,16 +57,14 @@ sources_to_tidy() {
 # clang cannot use GCC's.
 run_tidy() {
   local chosen
-  if [[ ! -f build/compile_commands.json ]]; then
-    "$root/scripts/setup.sh"
-    configure "$root/build"
-  fi
+  [[ -d $venv ]] || "$root/scripts/setup.sh"
+  configure "$root/.lint/build" -DISINGLASS_UNITY=OFF # lists every source with its options
   mapfile -t chosen < <(sources_to_tidy)
   say "clang-tidy on ${#chosen[@]} sources"
   [[ ${#chosen[@]} -gt 0 ]] || return 0
   mkdir -p .lint/include # without the attributes that are GCC's own
   sed -E 's/__malloc__ \([^)]*\)/__malloc__/g' "$(g++ -print-file-name=include/omp.h)" > .lint/include/omp.h
-  printf '%s\0' "${chosen[@]}" | xargs -0 -n 1 -P "$(parallelism)" "$tools/clang-tidy" -p build --quiet \
+  printf '%s\0' "${chosen[@]}" | xargs -0 -n 1 -P "$(parallelism)" "$tools/clang-tidy" -p .lint/build --quiet \
     --warnings-as-errors='bugprone-*,clang-diagnostic-error' --extra-arg=-Wno-ignored-gch --extra-arg=-isystem"$root/.lint/include" 2> .lint/tidy.log || {
     grep -v "warnings generated" .lint/tidy.log >&2 || true
     return 1

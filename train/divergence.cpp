@@ -35,7 +35,7 @@ torch::Tensor tensor_of(const std::deque<double>& values) {
   return torch::tensor(std::vector<double>(values.begin(), values.end()), torch::kFloat64);
 }
 
-std::deque<double> values_of(const torch::Tensor& tensor) {
+std::deque<double> numbers_of(const torch::Tensor& tensor) {
   const torch::Tensor values = tensor.contiguous();
   const double* first = values.const_data_ptr<double>();
   return {first, first + values.numel()};
@@ -160,9 +160,9 @@ void Divergence::restore(const Memory& memory) {
   skipped_in_a_row_ = memory.skipped_in_a_row;
   stay_in_a_row_ = memory.stay_in_a_row;
   alike_in_a_row_ = memory.alike_in_a_row;
-  differences_ = values_of(memory.differences);
-  acceptances_ = values_of(memory.acceptances);
-  losses_ = values_of(memory.losses);
+  differences_ = numbers_of(memory.differences);
+  acceptances_ = numbers_of(memory.acceptances);
+  losses_ = numbers_of(memory.losses);
 }
 
 }  // namespace isinglass

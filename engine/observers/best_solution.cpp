@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMostTogether = 64, kKeptBytes = 64 << 20;
 constexpr int64_t kTypicalStates = 16;
-constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr double kNoValue = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void BestSolution::on_step(int64_t, bool, const ChainState& state) {
     scale_ = finite.numel() > 0 ? finite.median().item<double>() : 0;
   }
   if (value_.empty()) {
-    value_.assign(static_cast<size_t>(energy.size(0)), kNone);
+    value_.assign(static_cast<size_t>(energy.size(0)), kNoValue);
     step_.assign(value_.size(), 0);
   }
   if (together_ == 0) {

@@ -12,10 +12,10 @@ namespace {
 
 using torch::Tensor;
 
-constexpr const char* kWhat = "the checkpoint of the chains";
+constexpr const char* kSavedChains = "the checkpoint of the chains";
 
 // Returns the tensors that have a row per chain, with their names in the file.
-std::vector<std::pair<std::string, Tensor>> rows_of(const ChainState& state) {
+std::vector<std::pair<std::string, Tensor>> saved_rows(const ChainState& state) {
   const Evaluation& now = state.current;
   const Statistics& counted = state.statistics;
   std::vector<std::pair<std::string, Tensor>> rows = {{"energy", now.energy},
@@ -46,7 +46,7 @@ PtDict saved_chains(const Sampler& sampler, const ChainState& state, const StepP
   put(dict, "step", params.step());
   put(dict, "scale", params.scale.cpu().clone());
   put(dict, "x", ranks.gather(state.x).cpu());
-  for (const auto& [name, tensor] : rows_of(state)) {
+  for (const auto& [name, tensor] : saved_rows(state)) {
     put(rows, name.c_str(), ranks.gather(tensor).cpu());
   }
   if (const HasWarmup* warmup = sampler.warmup()) {
@@ -58,35 +58,35 @@ PtDict saved_chains(const Sampler& sampler, const ChainState& state, const StepP
 }
 
 Tensor saved_states(const PtDict& saved, int64_t chains) {
-  const Tensor& x = PtEntries(saved, kWhat).tensor("x");
-  require(x.dim() == 2 && x.size(0) == chains, "{} holds {} chains, but the run has {}", kWhat,
-          x.dim() == 2 ? x.size(0) : 0, chains);
+  const Tensor& x = PtEntries(saved, kSavedChains).tensor("x");
+  require(x.dim() == 2 && x.size(0) == chains, "{} holds {} chains, but the run has {}",
+          kSavedChains, x.dim() == 2 ? x.size(0) : 0, chains);
   return x;
 }
 
 void restore_chains(const Sampler& sampler, ChainState& state, StepParams& params,
                     const PtDict& saved, Shard own) {
-  const PtEntries entries(saved, kWhat);
+  const PtEntries entries(saved, kSavedChains);
   const auto copy = [](const Tensor& from, const Tensor& to, const std::string& name) {
     require(from.sizes() == to.sizes() && from.scalar_type() == to.scalar_type(),
-            "{}: '{}' belongs to another model or sampler", kWhat, name);
+            "{}: '{}' belongs to another model or sampler", kSavedChains, name);
     to.copy_(from);
   };
   params.rng.select(0, 1).fill_(entries.integer("step"));
   copy(entries.tensor("scale"), params.scale, "scale");
   NamedTensors learned;
   for (const auto& [name, value] : entries.dict("learned")) {
-    learned.emplace_back(name, PtEntries(entries.dict("learned"), kWhat).tensor(name));
+    learned.emplace_back(name, PtEntries(entries.dict("learned"), kSavedChains).tensor(name));
   }
   if (!learned.empty()) {
-    require(sampler.warmup(), "{}: 'learned' belongs to another model or sampler", kWhat);
+    require(sampler.warmup(), "{}: 'learned' belongs to another model or sampler", kSavedChains);
     sampler.warmup()->restore(state, learned);
   }
-  const PtEntries rows(entries.dict("rows"), kWhat);
-  for (const auto& [name, tensor] : rows_of(state)) {
+  const PtEntries rows(entries.dict("rows"), kSavedChains);
+  for (const auto& [name, tensor] : saved_rows(state)) {
     const Tensor& all = rows.tensor(name);
     require(all.dim() > 0 && all.size(0) >= own.first + own.count,
-            "{}: '{}' holds fewer chains than the run has", kWhat, name);
+            "{}: '{}' holds fewer chains than the run has", kSavedChains, name);
     copy(own.of(all), tensor, name);
   }
 }

@@ -46,13 +46,9 @@ struct AnyScaleScratch : SamplerScratch {
   bool converged = false;
 };
 
-AnyScaleScratch& scratch_of(const ChainState& state) {
-  return static_cast<AnyScaleScratch&>(*state.workspace.scratch);
-}
-
 void set_curvature(ChainState& state, const torch::Tensor& w, const torch::Tensor& d,
                    const torch::Tensor& root) {
-  AnyScaleScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<AnyScaleScratch>(state.workspace);
   const torch::Device device = state.x.device();
   scratch.curvature = w.to(device);
   scratch.diagonal = d.to(device).contiguous();
@@ -62,7 +58,7 @@ void set_curvature(ChainState& state, const torch::Tensor& w, const torch::Tenso
 // Ends the first half of burn-in: determines W from the moves, then D. The search for (σ, α) starts
 // anew at the best values found so far.
 void learn_curvature(ChainState& state, DiagonalRule rule) {
-  Learning& learning = *scratch_of(state).learning;
+  Learning& learning = *scratch_of<AnyScaleScratch>(state.workspace).learning;
   const torch::Tensor w = learning.estimate->solve();
   learning.estimate.reset();
   if (learning.search) learning.search.emplace(learning.search->best());
@@ -120,7 +116,7 @@ void AnyScaleSampler::prepare(const EnergyModel&, ChainState& state) const {
 
 StepInfo AnyScaleSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
   Workspace& workspace = state.workspace;
-  AnyScaleScratch& s = scratch_of(state);
+  auto& s = scratch_of<AnyScaleScratch>(state.workspace);
   const int64_t categories = model.space().categories;
   ops::OrderedInputs inputs{state.current.gradient, {}, {}, s.diagonal, params.scale};
   torch::Tensor move;
@@ -145,7 +141,7 @@ StepInfo AnyScaleSampler::step(EnergyModel& model, ChainState& state, StepParams
 }
 
 void AnyScaleSampler::begin_burn_in(ChainState& state) const {
-  AnyScaleScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<AnyScaleScratch>(state.workspace);
   Learning& learning = scratch.learning.emplace();
   if (options_.search) learning.search.emplace(JumpSearch::Values{options_.sigma, options_.alpha});
   if (options_.rule && !scratch.root.defined()) {
@@ -157,7 +153,7 @@ void AnyScaleSampler::begin_burn_in(ChainState& state) const {
 
 StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                        int64_t t, int64_t total, const Ranks& ranks) const {
-  AnyScaleScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<AnyScaleScratch>(state.workspace);
   std::optional<Learning>& learning = scratch.learning;
   if (t == 0) begin_burn_in(state);
   if (learning->estimate && t >= total / 2) learn_curvature(state, *options_.rule);
@@ -186,7 +182,7 @@ StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, St
 
 Adaptation AnyScaleSampler::adaptation(const ChainState& state, const StepParams&,
                                        const BurnIn& burn_in) const {
-  const AnyScaleScratch& s = scratch_of(state);
+  const auto& s = scratch_of<AnyScaleScratch>(state.workspace);
   if (options_.rule && !s.root.defined()) {
     return {.rounds = s.rounds, .warning = "no curvature was learned in burn-in"};
   }
@@ -201,7 +197,7 @@ Adaptation AnyScaleSampler::adaptation(const ChainState& state, const StepParams
 }
 
 NamedTensors AnyScaleSampler::learned(const ChainState& state) const {
-  const AnyScaleScratch& s = scratch_of(state);
+  const auto& s = scratch_of<AnyScaleScratch>(state.workspace);
   if (!s.root.defined()) return {};
   return {{"curvature", s.curvature}, {"diagonal", s.diagonal}};
 }
@@ -235,7 +231,7 @@ AnyScaleOptions any_scale_options(const SamplerOptions& options, std::optional<D
 
 // Makes a sampler with that DiagonalRule; −1 means no rule.
 template <int rule>
-std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+std::unique_ptr<Sampler> make_any_scale(const SamplerOptions& options, const EnergyModel&) {
   std::optional<DiagonalRule> d;
   if (rule >= 0) d = static_cast<DiagonalRule>(rule);
   return std::make_unique<AnyScaleSampler>(any_scale_options(options, d));
@@ -292,12 +288,13 @@ constexpr int kTrace = static_cast<int>(DiagonalRule::kTrace);
 
 std::vector<SamplerEntry> any_scale_samplers() {
   return {
-      entry("ab-1st", "any-scale balanced: all sites at once, by the gradient", make<-1>),
-      learned(entry("ab-shift", "any-scale balanced, curvature W learned; D = λI", make<kShift>)),
+      entry("ab-1st", "any-scale balanced: all sites at once, by the gradient", make_any_scale<-1>),
+      learned(entry("ab-shift", "any-scale balanced, curvature W learned; D = λI",
+                    make_any_scale<kShift>)),
       learned(entry("ab-max", "any-scale balanced, curvature W learned; D of least λ_max(W + D)",
-                    make<kMax>)),
+                    make_any_scale<kMax>)),
       learned(entry("ab-trace", "any-scale balanced, curvature W learned; D of least trace",
-                    make<kTrace>)),
+                    make_any_scale<kTrace>)),
       entry("ab-variance",
             "any-scale balanced, W_ii = -1/(1 + var_i) from the variances of a deep model's data; "
             "D = -W",

@@ -87,10 +87,6 @@ void keep_cache(const Evaluation& batch, int64_t chains, int64_t all, int64_t fi
   }
 }
 
-BlockScratch& scratch_of(const ChainState& state) {
-  return static_cast<BlockScratch&>(*state.workspace.scratch);
-}
-
 // Makes the buffers that both samplers need.
 void make_scratch(const BlockBall& ball, int64_t categories, ChainState& state) {
   auto scratch = std::make_shared<BlockScratch>();
@@ -106,14 +102,14 @@ void make_scratch(const BlockBall& ball, int64_t categories, ChainState& state) 
 
 void BlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
   make_scratch(ball_, model.space().categories, state);
-  BlockScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<BlockScratch>(state.workspace);
   const int64_t chains = state.chains(), others = scratch.table.size(1) - 1;
   const int64_t each = std::clamp<int64_t>(kBatch / std::max<int64_t>(chains, 1), 1, others);
   scratch.states = torch::empty({chains * each, state.sites()}, state.x.options());
 }
 
 int64_t BlockSampler::evaluate_candidates(EnergyModel& model, ChainState& state) const {
-  BlockScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<BlockScratch>(state.workspace);
   const int64_t chains = state.chains(), others = scratch.table.size(1) - 1;
   const int64_t each = scratch.states.size(0) / std::max<int64_t>(chains, 1);
   scratch.table.select(1, 0).copy_(state.current.energy);
@@ -135,14 +131,14 @@ void LatticeBlockSampler::prepare(const EnergyModel& model, ChainState& state) c
 }
 
 int64_t LatticeBlockSampler::evaluate_candidates(EnergyModel& model, ChainState& state) const {
-  BlockScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<BlockScratch>(state.workspace);
   ops::lattice_block_energies(model.as_lattice()->lattice(state.x.device()), scratch.blocks,
                               state.workspace.y, state.current.energy, scratch.table);
   return 1;
 }
 
 StepInfo BlockSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
-  BlockScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<BlockScratch>(state.workspace);
   torch::Tensor& u = state.workspace.y;
   ops::choose_blocks(scratch.blocks, ball_.uniform_centre, params.rng, state.chain_ids, state.x, u);
   const int64_t calls = evaluate_candidates(model, state);
@@ -232,12 +228,13 @@ BlockBall hamming_ball(const SamplerOptions& options) {
 }
 
 template <BlockBall (*ball)(const SamplerOptions&)>
-std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+std::unique_ptr<Sampler> make_block(const SamplerOptions& options, const EnergyModel&) {
   return std::make_unique<BlockSampler>(ball(options));
 }
 
 template <BlockBall (*ball)(const SamplerOptions&)>
-std::unique_ptr<Sampler> make_on_lattice(const SamplerOptions& options, const EnergyModel& model) {
+std::unique_ptr<Sampler> make_block_on_lattice(const SamplerOptions& options,
+                                               const EnergyModel& model) {
   if (!model.as_lattice()) return nullptr;
   return std::make_unique<LatticeBlockSampler>(ball(options));
 }
@@ -266,8 +263,8 @@ std::vector<SamplerEntry> block_samplers() {
            .kinds = kinds,
            .options = {block_option(2, largest_joint_block)},
            .gradient = false,
-           .make = make<joint_ball>,
-           .make_on_lattice = make_on_lattice<joint_ball>,
+           .make = make_block<joint_ball>,
+           .make_on_lattice = make_block_on_lattice<joint_ball>,
            .check = check_joint_values},
           {.name = "hamming-ball",
            .summary = "a random block of m sites within Hamming distance r of a random centre",
@@ -276,8 +273,8 @@ std::vector<SamplerEntry> block_samplers() {
            .kinds = kinds,
            .options = ball,
            .gradient = false,
-           .make = make<hamming_ball>,
-           .make_on_lattice = make_on_lattice<hamming_ball>,
+           .make = make_block<hamming_ball>,
+           .make_on_lattice = make_block_on_lattice<hamming_ball>,
            .check = check_ball}};
 }
 

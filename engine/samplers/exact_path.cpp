@@ -42,7 +42,7 @@ void DifferencePathSampler::prepare(const EnergyModel&, ChainState& state) const
 StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,
                                      StepParams& params) const {
   Workspace& workspace = state.workspace;
-  auto& scratch = static_cast<DifferencePathScratch&>(*workspace.scratch);
+  auto& scratch = scratch_of<DifferencePathScratch>(workspace);
   const torch::Tensor& radius = radius_ ? params.scale : scratch.one;
   const auto follow = [&](int64_t position, const torch::Tensor& differences) {
     ops::advance_exact_path(differences, params.rng, state.chain_ids, radius, position,

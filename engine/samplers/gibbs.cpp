@@ -25,10 +25,6 @@ struct ClusterScratch : SamplerScratch {
 // The largest group of chains that exchange clusters.
 constexpr double kMostInGroup = 1024;
 
-GibbsScratch& scratch_of(const ChainState& state) {
-  return static_cast<GibbsScratch&>(*state.workspace.scratch);
-}
-
 // Returns true if the model's conditionals are computed by its lattice kernel.
 bool has_lattice(const EnergyModel& model) {
   const LatticeModel* lattice = model.as_lattice();
@@ -87,7 +83,7 @@ std::unique_ptr<Sampler> GibbsSampler::reversed(int64_t last) const {
 }
 
 StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
-  GibbsScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<GibbsScratch>(state.workspace);
   Evaluation& neighbours = state.workspace.proposed;
   const int64_t categories = scratch.difference.size(1);
   if (last_) {
@@ -163,7 +159,7 @@ StepInfo ClusterGibbsSampler::steps(EnergyModel& model, ChainState& state, StepP
   LocalTensors at = local.local_tensors(state.current);
   ops::exchange_clusters(local.local_lattice().lattice(state.x.device()), group_, params.rng,
                          state.chain_ids, at.beta, state.x, at.energy,
-                         static_cast<ClusterScratch&>(*state.workspace.scratch).memory);
+                         scratch_of<ClusterScratch>(state.workspace).memory);
   local.finish_local_steps(state.current);
   params.advance();
   return {.evaluations = calls};

@@ -16,15 +16,11 @@ constexpr double kLeastStep = 1e-12, kMostStep = 1e6;  // range in which the ste
 // The largest mass, pull, group size and number of leapfrog steps.
 constexpr double kMost = 1e6;
 // Marks a momentum that is to be drawn afresh, because there is none of an earlier step.
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
-struct Scratch : SamplerScratch {
+struct TrajectoryScratch : SamplerScratch {
   torch::Tensor momentum;  // float64 [B, D]
 };
-
-Scratch& scratch_of(ChainState& state) {
-  return static_cast<Scratch&>(*state.workspace.scratch);
-}
 
 // Reads the options. Options that a sampler does not read keep their defaults, so that ula and mala
 // make one leapfrog step.
@@ -41,7 +37,7 @@ HamiltonianOptions hamiltonian_options(const SamplerOptions& options) {
 }
 
 template <bool tested>
-std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+std::unique_ptr<Sampler> make_trajectory(const SamplerOptions& options, const EnergyModel&) {
   HamiltonianOptions settings = hamiltonian_options(options);
   settings.unadjusted = settings.unadjusted || !tested;
   const double step = *options.step_size;
@@ -49,7 +45,7 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&)
       settings, Scale{"step-size", step, std::min(step, kLeastStep), kMostStep});
 }
 
-void check_options(const SamplerOptions& options, const EnergyModel&) {
+void check_trajectory(const SamplerOptions& options, const EnergyModel&) {
   require_options(*options.damping < 1,
                   "`damping` is 1; it must be below 1, because momenta would never be drawn");
   require_options(!options.adapt || !options.always_accept,
@@ -72,8 +68,8 @@ SamplerEntry entry(const char* name, const char* summary, const char* paper, boo
                      .kinds = {StateKind::kContinuous},
                      .options = momentum_options(),
                      .gradient = true,
-                     .make = target > 0 ? make<true> : make<false>,
-                     .check = check_options};
+                     .make = target > 0 ? make_trajectory<true> : make_trajectory<false>,
+                     .check = check_trajectory};
   if (trajectory) {
     entry.options.push_back(
         {.name = "leapfrog", .initial = 8, .least = 1, .most = kMost, .whole = true});
@@ -93,7 +89,7 @@ HamiltonianSampler::HamiltonianSampler(const HamiltonianOptions& options, Scale 
     : options_(options), step_size_(std::move(step_size)) {}
 
 torch::Tensor& HamiltonianSampler::momentum(ChainState& state) {
-  return scratch_of(state).momentum;
+  return scratch_of<TrajectoryScratch>(state.workspace).momentum;
 }
 
 void HamiltonianSampler::prepare(const EnergyModel& model, ChainState& state) const {
@@ -102,12 +98,12 @@ void HamiltonianSampler::prepare(const EnergyModel& model, ChainState& state) co
   }
   require_option(state.chains() % options_.group == 0, "chains", state.chains(),
                  "it must be a multiple of `group` {}", options_.group);
-  auto scratch = std::make_shared<Scratch>();
+  auto scratch = std::make_shared<TrajectoryScratch>();
   const auto real = state.current.energy.options();
   scratch->momentum = torch::zeros(state.x.sizes(), real);
   Workspace& workspace = state.workspace;
   if (options_.damping > 0) {
-    workspace.cache = torch::full(state.x.sizes(), kNone, real);
+    workspace.cache = torch::full(state.x.sizes(), kNotMeasured, real);
     workspace.proposed_cache = scratch->momentum;
   }
   workspace.log_forward = torch::zeros_like(state.current.energy);
@@ -117,18 +113,18 @@ void HamiltonianSampler::prepare(const EnergyModel& model, ChainState& state) co
 
 // Discards the momenta of the previous chains, so that the next step draws them afresh.
 void HamiltonianSampler::refresh_cache(const EnergyModel&, ChainState& state) const {
-  if (state.workspace.cache.defined()) state.workspace.cache.fill_(kNone);
+  if (state.workspace.cache.defined()) state.workspace.cache.fill_(kNotMeasured);
 }
 
 void HamiltonianSampler::refresh(ChainState& state, const StepParams& params) const {
-  Scratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<TrajectoryScratch>(state.workspace);
   ops::refresh_momentum({options_.group, options_.mass}, params.rng, state.chain_ids,
                         options_.damping, state.workspace.cache, scratch.momentum);
 }
 
 void HamiltonianSampler::integrate(EnergyModel& model, ChainState& state,
                                    const StepParams& params) const {
-  Scratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<TrajectoryScratch>(state.workspace);
   Workspace& workspace = state.workspace;
   const ops::Particles particles{options_.group, options_.mass};
   const auto forces = [&](const torch::Tensor& x, const Evaluation& at) {

@@ -15,10 +15,6 @@ struct LatticeJumpScratch : SamplerScratch {
   ops::LatticeJumps jumps;
 };
 
-LatticeJumpScratch& scratch_of(const ChainState& state) {
-  return static_cast<LatticeJumpScratch&>(*state.workspace.scratch);
-}
-
 // Returns the neighbourhood table that steps on the lattice read; null if the lattice allows none.
 const ops::NeighbourhoodTensors* table_of(const LatticeModel& lattice) {
   return lattice.space().one_hot() ? nullptr : lattice.neighbourhoods();
@@ -33,7 +29,7 @@ bool allows_table(const EnergyModel& model, torch::Device device) {
 constexpr double kLeastScale = 1e-6, kMostScale = 1e6;  // range in which τ and a adapt
 
 template <JumpRule rule, class Kind>
-std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+std::unique_ptr<Sampler> make_jump(const SamplerOptions& options, const EnergyModel&) {
   const bool langevin = rule == JumpRule::kLangevin;
   const double scale = langevin ? *options.step_size : *options.tau;
   return std::make_unique<Kind>(
@@ -42,12 +38,13 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&)
 }
 
 template <JumpRule rule>
-std::unique_ptr<Sampler> make_on_lattice(const SamplerOptions& options, const EnergyModel& model) {
+std::unique_ptr<Sampler> make_jump_on_lattice(const SamplerOptions& options,
+                                              const EnergyModel& model) {
   LatticeModel* lattice = const_cast<EnergyModel&>(model).as_lattice();
   if (!lattice) return nullptr;
   lattice->lattice(lattice->device());  // its table exists only once it has been made
   if (!allows_table(model, lattice->device())) return nullptr;
-  return make<rule, LatticeJumpSampler>(options, model);
+  return make_jump<rule, LatticeJumpSampler>(options, model);
 }
 
 void check_categories(const SamplerOptions&, const EnergyModel& model) {
@@ -78,8 +75,8 @@ SamplerEntry entry(const char* name, const char* summary, const char* paper,
           .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
           .options = std::move(options),
           .gradient = true,
-          .make = make<rule, JumpSampler>,
-          .make_on_lattice = make_on_lattice<rule>};
+          .make = make_jump<rule, JumpSampler>,
+          .make_on_lattice = make_jump_on_lattice<rule>};
 }
 
 template <JumpRule rule>
@@ -116,7 +113,8 @@ void LatticeJumpSampler::prepare(const EnergyModel& model, ChainState& state) co
 }
 
 void LatticeJumpSampler::refresh_cache(const EnergyModel&, ChainState& state) const {
-  scratch_of(state).jumps.scale = 0;  // marks the thresholds as out of date
+  scratch_of<LatticeJumpScratch>(state.workspace).jumps.scale =
+      0;  // marks the thresholds as out of date
 }
 
 StepInfo LatticeJumpSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
@@ -124,7 +122,8 @@ StepInfo LatticeJumpSampler::steps(EnergyModel& model, ChainState& state, StepPa
   const ops::NeighbourhoodTensors* neighbourhoods = table_of(*model.as_lattice());
   TORCH_CHECK(neighbourhoods, "the neighbourhoods of the lattice are missing");
   ops::lattice_jump_step(*neighbourhoods, n, params.rng, state.chain_ids, params.scale,
-                         scratch_of(state).jumps, state.x, state.current.energy, state.statistics);
+                         scratch_of<LatticeJumpScratch>(state.workspace).jumps, state.x,
+                         state.current.energy, state.statistics);
   params.advance(n);
   return {.evaluations = n};
 }

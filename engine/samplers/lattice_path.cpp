@@ -15,10 +15,6 @@ struct LatticePathScratch : SamplerScratch {
   torch::Tensor longest;  // int32 [steps per call]: the longest path length of each step
 };
 
-LatticePathScratch& scratch_of(const ChainState& state) {
-  return static_cast<LatticePathScratch&>(*state.workspace.scratch);
-}
-
 // Returns true if general steps are faster on a CPU. For each of `moves` moves, a fused step
 // re-evaluates the neighbours of the moved site, each over its own neighbours: Σ_j d_j²/n bonds on
 // average, for sites with d_j neighbours. A general step evaluates all n sites and Σ_j d_j bonds,
@@ -95,7 +91,7 @@ void LatticePathSampler::prepare(const EnergyModel& model, ChainState& state) co
 
 // Computes the weights that the paths keep from step to step, for the present states.
 void LatticePathSampler::begin(const EnergyModel& model, ChainState& state) const {
-  LatticePathScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<LatticePathScratch>(state.workspace);
   const LocalTensors at = local_steps_of(model)->local_tensors(state.current);
   state.workspace.y.copy_(state.x);
   scratch.paths = ops::LatticePaths::create(what_, rule_, balancing_, state.x, at.table, at.beta,
@@ -109,16 +105,17 @@ void LatticePathSampler::refresh_cache(const EnergyModel& model, ChainState& sta
 void LatticePathSampler::states_replaced(ChainState& state, const torch::Tensor& chains) const {
   if (!state.x.is_cpu()) return;  // nothing is cached between calls on a GPU
   state.workspace.y.index_copy_(0, chains, state.x.index_select(0, chains));
-  scratch_of(state).paths.kept_beta.index_fill_(0, chains, std::nan(""));
+  scratch_of<LatticePathScratch>(state.workspace)
+      .paths.kept_beta.index_fill_(0, chains, std::nan(""));
 }
 
 int64_t LatticePathSampler::steps_at_once(const ChainState& state) const {
-  return scratch_of(state).longest.size(0);
+  return scratch_of<LatticePathScratch>(state.workspace).longest.size(0);
 }
 
 StepInfo LatticePathSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
                                    int64_t n) const {
-  LatticePathScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<LatticePathScratch>(state.workspace);
   if (n > steps_at_once(state)) return Sampler::steps(model, state, params, n);
   HasLocalSteps& local = *model.local_steps();
   LocalTensors at = local.local_tensors(state.current);

@@ -15,12 +15,13 @@ struct PathScratch : SamplerScratch {
 };
 
 template <PathRule rule>
-std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {
+std::unique_ptr<Sampler> make_path(const SamplerOptions& options, const EnergyModel& model) {
   return std::make_unique<PathSampler>(rule, path_radius(options, model), options.balancing);
 }
 
 template <PathRule rule>
-std::unique_ptr<Sampler> make_on_lattice(const SamplerOptions& options, const EnergyModel& model) {
+std::unique_ptr<Sampler> make_path_on_lattice(const SamplerOptions& options,
+                                              const EnergyModel& model) {
   return make_lattice_path(model, LocalTable::kGradient, rule, path_radius(options, model),
                            options.balancing);
 }
@@ -73,7 +74,7 @@ void PathSampler::prepare(const EnergyModel&, ChainState& state) const {
 
 StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
   Workspace& workspace = state.workspace;
-  ops::PathBuffers& paths = static_cast<PathScratch&>(*workspace.scratch).paths;
+  ops::PathBuffers& paths = scratch_of<PathScratch>(workspace).paths;
   const int64_t categories = model.space().categories;
   ops::draw_path(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale,
                  categories, rule_, balancing_, workspace.y, paths, workspace.log_forward);
@@ -94,8 +95,8 @@ std::vector<SamplerEntry> path_samplers() {
            .kinds = kinds,
            .options = path_options(1),
            .gradient = true,
-           .make = make<PathRule::kFrozen>,
-           .make_on_lattice = make_on_lattice<PathRule::kFrozen>},
+           .make = make_path<PathRule::kFrozen>,
+           .make_on_lattice = make_path_on_lattice<PathRule::kFrozen>},
           {.name = "pafs",
            .summary = "path auxiliary fast sampler: a path of first-order moves",
            .paper = "Sun et al. 2022",
@@ -103,8 +104,8 @@ std::vector<SamplerEntry> path_samplers() {
            .kinds = kinds,
            .options = path_options(5),
            .gradient = true,
-           .make = make<PathRule::kLinearised>,
-           .make_on_lattice = make_on_lattice<PathRule::kLinearised>},
+           .make = make_path<PathRule::kLinearised>,
+           .make_on_lattice = make_path_on_lattice<PathRule::kLinearised>},
           {.name = "nb",
            .summary = "no backtracking: a path of first-order moves of distinct sites",
            .paper = "Sun et al. 2022",
@@ -112,8 +113,8 @@ std::vector<SamplerEntry> path_samplers() {
            .kinds = kinds,
            .options = distinct_options(),
            .gradient = true,
-           .make = make<PathRule::kNoBacktrack>,
-           .make_on_lattice = make_on_lattice<PathRule::kNoBacktrack>,
+           .make = make_path<PathRule::kNoBacktrack>,
+           .make_on_lattice = make_path_on_lattice<PathRule::kNoBacktrack>,
            .check = check_distinct_sites}};
 }
 

@@ -24,7 +24,7 @@ void check_sites(const SamplerOptions& options, const EnergyModel& model) {
                  model.space().sites);
 }
 
-std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {
+std::unique_ptr<Sampler> make_random_walk(const SamplerOptions& options, const EnergyModel& model) {
   const double radius = *options.radius, sites = static_cast<double>(model.space().sites);
   return std::make_unique<RandomWalkSampler>(random_count(options)
                                                  ? Scale{"radius", radius, 1, sites}
@@ -51,7 +51,7 @@ std::vector<SamplerEntry> random_walk_samplers() {
            .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
            .options = options,
            .gradient = false,
-           .make = make,
+           .make = make_random_walk,
            .check = check_sites}};
 }
 

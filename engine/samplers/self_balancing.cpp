@@ -28,10 +28,6 @@ struct SelfBalancingScratch : SamplerScratch {
   bool learned = false;
 };
 
-SelfBalancingScratch& scratch_of(const ChainState& state) {
-  return static_cast<SelfBalancingScratch&>(*state.workspace.scratch);
-}
-
 // Returns log Q of flipping `site`, differentiable in the table. A row that cannot be normalised
 // gives NaN and no gradient.
 Tensor log_probability(const Tensor& table, const Tensor& site) {
@@ -65,7 +61,7 @@ void descend(Tensor& value, Tensor& velocity, const Tensor& gradient) {
 }
 
 template <Needs needs, bool network>
-std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+std::unique_ptr<Sampler> make_self_balancing(const SamplerOptions& options, const EnergyModel&) {
   const BalancingForm learned =
       options.monotonic ? BalancingForm::kMonotonic : BalancingForm::kNetwork;
   return std::make_unique<SelfBalancingSampler>(needs, network ? learned : BalancingForm::kMixture);
@@ -80,7 +76,7 @@ SamplerEntry entry(const char* name, const char* summary) {
                       .kinds = {StateKind::kBinary},
                       .options = {},
                       .gradient = needs == Needs::kGradient,
-                      .make = make<needs, network>};
+                      .make = make_self_balancing<needs, network>};
   if (network) result.options.push_back({.name = "monotonic"});
   return result;
 }
@@ -128,7 +124,7 @@ Tensor SelfBalancingSampler::log_weights(const Tensor& theta, const Tensor& d) c
 StepInfo SelfBalancingSampler::step(EnergyModel& model, ChainState& state,
                                     StepParams& params) const {
   const torch::NoGradGuard no_grad;
-  SelfBalancingScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<SelfBalancingScratch>(state.workspace);
   Workspace& workspace = state.workspace;
   ops::draw_tabulated_site(log_weights(scratch.theta, flip_differences(state.x, state.current)),
                            state.x, params.rng, state.chain_ids, kMove, workspace.y, scratch.move,
@@ -144,7 +140,7 @@ StepInfo SelfBalancingSampler::step(EnergyModel& model, ChainState& state,
 StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& state,
                                             StepParams& params, int64_t, int64_t,
                                             const Ranks& ranks) const {
-  SelfBalancingScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<SelfBalancingScratch>(state.workspace);
   Workspace& workspace = state.workspace;
   const Tensor theta = scratch.theta.detach().clone().requires_grad_();
   const Tensor log_eta = scratch.log_eta.detach().clone().requires_grad_();
@@ -199,18 +195,19 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
 // minimum.
 Adaptation SelfBalancingSampler::adaptation(const ChainState& state, const StepParams&,
                                             const BurnIn& burn_in) const {
-  Adaptation result{.rounds = burn_in.steps, .converged = scratch_of(state).learned};
+  Adaptation result{.rounds = burn_in.steps,
+                    .converged = scratch_of<SelfBalancingScratch>(state.workspace).learned};
   if (!result.converged) result.warning = "no balancing function was learned in burn-in";
   return result;
 }
 
 NamedTensors SelfBalancingSampler::learned(const ChainState& state) const {
-  const SelfBalancingScratch& scratch = scratch_of(state);
+  const auto& scratch = scratch_of<SelfBalancingScratch>(state.workspace);
   return {{"theta", scratch.theta.clone()}, {"log_eta", scratch.log_eta.clone()}};
 }
 
 void SelfBalancingSampler::restore(ChainState& state, const NamedTensors& learned) const {
-  SelfBalancingScratch& scratch = scratch_of(state);
+  auto& scratch = scratch_of<SelfBalancingScratch>(state.workspace);
   const std::pair<const char*, Tensor*> places[] = {{"theta", &scratch.theta},
                                                     {"log_eta", &scratch.log_eta}};
   require(

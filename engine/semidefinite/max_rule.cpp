@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kRelaxation = 1.7;
 // The relative gaps at which the first and the second search end.
-constexpr double kGap = 2e-4, kTraceGap = 5e-4;
+constexpr double kMaxGap = 2e-4, kTraceGap = 5e-4;
 // The relative increase of λ_max that the second search aims at, and the largest that it accepts.
 constexpr double kLevel = 5e-4, kMostLevel = 9e-4;
 constexpr int kMaxIterations = 500, kCheckEvery = 10;
@@ -102,7 +102,7 @@ DiagonalBound least_maximum(const torch::Tensor& w) {
     const double value = largest_eigenvalue(w, sure.diagonal);
     if (value < best.value) best = {sure.diagonal, sure.root, value, 0};
     best.gap = best.value - lower;
-    if (best.gap <= kGap * best.value + sure.margin) break;
+    if (best.gap <= kMaxGap * best.value + sure.margin) break;
   }
   return best;
 }

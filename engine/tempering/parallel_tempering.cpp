@@ -44,7 +44,7 @@ Tensor interpolated_scales(const Tensor& scales, const std::vector<double>& from
 }
 
 // Returns the tensors with a row per chain: the state and its evaluation.
-std::vector<Tensor> rows_of(const ChainState& chains) {
+std::vector<Tensor> chain_rows(const ChainState& chains) {
   const Evaluation& e = chains.current;
   std::vector<Tensor> rows = {chains.x, e.energy};
   if (e.gradient.defined()) rows.push_back(e.gradient);
@@ -74,7 +74,7 @@ Tensor measured_scans(const ops::SwapSums& sums, int64_t scans) {
 }  // namespace
 
 ParallelTempering::Scratch& ParallelTempering::scratch_of(const ChainState& state) {
-  return static_cast<Scratch&>(*state.workspace.scratch);
+  return isinglass::scratch_of<Scratch>(state.workspace);
 }
 
 ParallelTempering::ParallelTempering(EnergyModel& target, std::unique_ptr<Sampler> local,
@@ -197,7 +197,7 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
   if (draws && (!state.x.is_cpu() || params.step() % 2 == 0)) {
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
     local_->reevaluate(s.path->reference(), s.fresh);
-    ops::replace_reference(s.at.chain, params.rng, rows_of(s.chains), rows_of(s.fresh));
+    ops::replace_reference(s.at.chain, params.rng, chain_rows(s.chains), chain_rows(s.fresh));
     if (const CachesWeights* weights = local_->caches_weights()) {
       weights->states_replaced(s.chains, s.at.chain.select(1, 0));
     }

@@ -8,7 +8,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr const char* kWhat = "the tempering checkpoint";
+constexpr const char* kSavedEnsembles = "the tempering checkpoint";
 
 // The range of a rank's ensembles among those of all ranks.
 struct Ensembles {
@@ -24,7 +24,7 @@ struct Ensembles {
   // Returns this rank's part of a tensor with equally many rows for each ensemble along `dim`.
   Tensor of(const Tensor& whole, int64_t dim) const {
     require(whole.dim() > dim && whole.size(dim) % all == 0, "{} belongs to other ensembles",
-            kWhat);
+            kSavedEnsembles);
     const int64_t rows = whole.size(dim) / all;
     return whole.narrow(dim, own.first * rows, own.count * rows);
   }
@@ -67,14 +67,14 @@ PtDict ParallelTempering::saved(const ChainState& state, const StepParams& param
 void ParallelTempering::restore_saved(ChainState& state, StepParams& params, const PtDict& saved,
                                       const Ranks& ranks) const {
   const Ensembles ensembles(state.chains(), ranks);
-  const PtEntries entries(saved, kWhat);
+  const PtEntries entries(saved, kSavedEnsembles);
   const Tensor betas = entries.tensor("betas"), scales = entries.tensor("scales");
   const auto rungs = betas.numel();
   const Tensor& x = entries.tensor("x");
   require(betas.dim() == 1 && rungs >= 2 && x.dim() == 2 && x.size(0) == ensembles.all * rungs &&
               (!options_.rungs || *options_.rungs == rungs),
-          "{} belongs to other ensembles", kWhat);
-  check_states(target_.space(), x, std::string(kWhat) + "'s states");
+          "{} belongs to other ensembles", kSavedEnsembles);
+  check_states(target_.space(), x, std::string(kSavedEnsembles) + "'s states");
   const torch::Device device = state.x.device();
   params.rng.select(0, 1).fill_(entries.integer("step"));
   const double* of_rungs = betas.const_data_ptr<double>();
@@ -83,17 +83,17 @@ void ParallelTempering::restore_saved(ChainState& state, StepParams& params, con
   Scratch& s = scratch_of(state);
   const auto copy = [](const Tensor& from, const Tensor& to) {
     require(from.sizes() == to.sizes() && from.scalar_type() == to.scalar_type(),
-            "{} holds the tensors of other ensembles", kWhat);
+            "{} holds the tensors of other ensembles", kSavedEnsembles);
     to.copy_(from);
   };
   // This comes before the other tensors, because it determines the rungs of the chains.
   copy(ensembles.of(entries.tensor("chain"), 0) - ensembles.own.first * rungs, s.at.chain);
   const auto* cache = entries.find<PtList>("cache");
   require(cache && cache->size() == s.chains.current.cache.size(),
-          "{} does not hold the tensors that the model caches", kWhat);
+          "{} does not hold the tensors that the model caches", kSavedEnsembles);
   for (size_t i = 0; i < cache->size(); ++i) {
     require((*cache)[i].is_tensor(), "{} has an entry 'cache' with values that are not tensors",
-            kWhat);
+            kSavedEnsembles);
     copy(ensembles.of(std::get<Tensor>((*cache)[i].value), 0), s.chains.current.cache[i]);
   }
   place(s);

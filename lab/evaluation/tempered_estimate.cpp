@@ -23,10 +23,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kTemperingFormat = 1;
 // At most this many energies of an ensemble enter R̂.
 constexpr int64_t kLargestSeries = 4096;
-constexpr const char* kWhat = "the tempering checkpoint";
+constexpr const char* kTemperingCheckpoint = "the tempering checkpoint";
 
 torch::Tensor ids_from(int64_t first, int64_t count, torch::Device device) {
   return torch::arange(first, first + count, torch::TensorOptions(torch::kInt64).device(device));
@@ -139,7 +139,7 @@ PtDict TemperedEstimate::settings() const {
 
 PtDict TemperedEstimate::checkpoint() const {
   PtDict dict;
-  put(dict, "format", kFormat);
+  put(dict, "format", kTemperingFormat);
   put(dict, "settings", settings());
   if (!own_functions(model_).empty()) {
     put(dict, "functions", function_identity(model_, params_.rng.device()));
@@ -153,23 +153,26 @@ PtDict TemperedEstimate::checkpoint() const {
 }
 
 void TemperedEstimate::restore(const PtDict& checkpoint) {
-  const PtEntries entries(checkpoint, kWhat);
-  require_format(entries.integer("format"), kFormat, kWhat, "start a new evaluation");
-  require_same_settings(entries.dict("settings"), settings(), kWhat);
-  require_same_functions(entries.find<PtDict>("functions"), model_, params_.rng.device(), kWhat);
+  const PtEntries entries(checkpoint, kTemperingCheckpoint);
+  require_format(entries.integer("format"), kTemperingFormat, kTemperingCheckpoint,
+                 "start a new evaluation");
+  require_same_settings(entries.dict("settings"), settings(), kTemperingCheckpoint);
+  require_same_functions(entries.find<PtDict>("functions"), model_, params_.rng.device(),
+                         kTemperingCheckpoint);
   done_ = entries.integer("done");
-  require(done_ >= 0 && done_ <= steps_total(), "{} is at a scan outside this run", kWhat);
+  require(done_ >= 0 && done_ <= steps_total(), "{} is at a scan outside this run",
+          kTemperingCheckpoint);
   evaluations_ = entries.integer("evaluations");
   const torch::Tensor& energies = entries.tensor("energies");
   require(energies.dim() == 2 && energies.size(0) == energies_.size(0) &&
               energies.size(1) == ensembles_,
-          "{} holds the energies of other ensembles", kWhat);
+          "{} holds the energies of other ensembles", kTemperingCheckpoint);
   energies_.copy_(energies.narrow(1, own_.first, own_.count));
   if (states_.defined()) {
     const torch::Tensor& states = entries.tensor("states");
     require(states.dim() == 3 && states.size(0) == states_.size(0) &&
                 states.size(1) == ensembles_ && states.size(2) == states_.size(2),
-            "{} holds the states of other ensembles", kWhat);
+            "{} holds the states of other ensembles", kTemperingCheckpoint);
     states_.copy_(states.narrow(1, own_.first, own_.count));
   }
   tempering_.restore_saved(state_, params_, entries.dict("ensembles"), ranks_);

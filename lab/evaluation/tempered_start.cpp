@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kChainsEach = 10;  // Each ensemble serves this many chains.
 constexpr int64_t kLeastScans = 1024;
-constexpr const char* kWhat = "the annealing checkpoint's reverse start";
+constexpr const char* kStartCheckpoint = "the annealing checkpoint's reverse start";
 
 }  // namespace
 
@@ -57,14 +57,14 @@ PtDict TemperedStart::checkpoint() const {
 }
 
 void TemperedStart::restore(const PtDict& checkpoint) {
-  const PtEntries entries(checkpoint, kWhat);
+  const PtEntries entries(checkpoint, kStartCheckpoint);
   if (const auto* ladder = entries.find<PtDict>("ladder")) {
     ladder_->restore(*ladder);
     return;
   }
   states_ = entries.tensor("states");
-  require(states_.dim() == 2 && states_.size(0) == chains_, "{} does not hold {} states", kWhat,
-          chains_);
+  require(states_.dim() == 2 && states_.size(0) == chains_, "{} does not hold {} states",
+          kStartCheckpoint, chains_);
   rhat_ = entries.real("rhat");
   round_trips_ = entries.real("round_trips");
   rungs_ = entries.integer("rungs");

@@ -50,8 +50,8 @@ std::vector<ScaleRule> read_rules(const toml::table& parent, const EntryOptions&
   return rules;
 }
 
-std::vector<Entry> read_models(const toml::table& grid, const std::string& name,
-                               const fs::path& folder, const GridSpec& spec) {
+std::vector<Entry> read_trained_models(const toml::table& grid, const std::string& name,
+                                       const fs::path& folder, const GridSpec& spec) {
   const std::string where = name + ": [[models]]";
   std::vector<Entry> models;
   for (const toml::node& node : entries(grid, "models", name)) {
@@ -66,8 +66,8 @@ std::vector<Entry> read_models(const toml::table& grid, const std::string& name,
   return models;
 }
 
-std::vector<Entry> read_samplers(const toml::table& grid, const std::string& name,
-                                 const fs::path& folder) {
+std::vector<Entry> read_training_samplers(const toml::table& grid, const std::string& name,
+                                          const fs::path& folder) {
   const std::string where = name + ": [[samplers]]";
   std::vector<Entry> samplers;
   for (const toml::node& node : entries(grid, "samplers", name)) {
@@ -138,8 +138,9 @@ EvaluateSpec evaluation_of(const TrainSpec& learning, const OptionValues& values
 }
 
 // Makes a cell without its seed.
-Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, const Grid& grid,
-               const GridSpec& spec, const std::optional<OptionValues>& evaluation) {
+Cell make_learning_cell(OptionValues values, const Entry& model, const Entry& sampler,
+                        const Grid& grid, const GridSpec& spec,
+                        const std::optional<OptionValues>& evaluation) {
   Cell cell{.model = model.label, .sampler = sampler.label, .stands_for = model.stands_for};
   for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
   require_options(!values.contains("seed"),
@@ -178,11 +179,11 @@ void read_learning_cells(const toml::table& table, const fs::path& folder, const
   if (const toml::table* shared = table_of(table, "common", name)) {
     common = only_values(*shared, train_options(), name + ": [common]", folder);
   }
-  const std::vector<Entry> samplers = read_samplers(table, name, folder);
-  for (const Entry& model : read_models(table, name, folder, spec)) {
+  const std::vector<Entry> samplers = read_training_samplers(table, name, folder);
+  for (const Entry& model : read_trained_models(table, name, folder, spec)) {
     for (const Entry& sampler : samplers) {
       Cell cell = told_where(fmt::format("{}: {} by {}", name, model.label, sampler.label), [&] {
-        return make_cell(common, model, sampler, grid, spec, evaluation);
+        return make_learning_cell(common, model, sampler, grid, spec, evaluation);
       });
       for (cell.repeat = 0; cell.repeat < grid.repeats; ++cell.repeat) {
         cell.learning->seed = spec.seed + cell.repeat;

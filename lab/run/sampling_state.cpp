@@ -12,8 +12,8 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kFormat = 1;
-constexpr const char* kWhat = "the checkpoint of sampling";
+constexpr int64_t kSamplingFormat = 1;
+constexpr const char* kSamplingCheckpoint = "the checkpoint of sampling";
 
 PtDict saved_adaptation(const Adaptation& adaptation) {
   return {{"rounds", {adaptation.rounds}},
@@ -22,7 +22,7 @@ PtDict saved_adaptation(const Adaptation& adaptation) {
 }
 
 Adaptation adaptation_of(const PtDict& saved) {
-  const PtEntries entries(saved, kWhat);
+  const PtEntries entries(saved, kSamplingCheckpoint);
   const auto* complaint = entries.find<std::string>("complaint");
   return {entries.integer("rounds"), entries.flag("settled"), complaint ? *complaint : ""};
 }
@@ -48,7 +48,7 @@ PtDict Sampling::identity() const {
 
 PtDict Sampling::saved(const RunProgress& progress) const {
   PtDict dict;
-  put(dict, "format", kFormat);
+  put(dict, "format", kSamplingFormat);
   put(dict, "settings", identity());
   put(dict, "burn_in", progress.burn_in);
   put(dict, "steps", progress.steps);
@@ -75,9 +75,10 @@ PtDict Sampling::saved(const RunProgress& progress) const {
 }
 
 void Sampling::restore(const PtDict& saved) {
-  const PtEntries entries(saved, kWhat);
-  require_format(entries.integer("format"), kFormat, kWhat, "start a new run");
-  require_same_settings(entries.dict("settings"), identity(), kWhat);
+  const PtEntries entries(saved, kSamplingCheckpoint);
+  require_format(entries.integer("format"), kSamplingFormat, kSamplingCheckpoint,
+                 "start a new run");
+  require_same_settings(entries.dict("settings"), identity(), kSamplingCheckpoint);
   RunProgress& made = plan_.made;
   made.burn_in = entries.integer("burn_in");
   made.steps = entries.integer("steps");
@@ -85,13 +86,14 @@ void Sampling::restore(const PtDict& saved) {
   require(made.burn_in >= 0 && made.burn_in <= plan_.burn_in && made.steps >= 0 &&
               made.steps <= plan_.steps && (made.sampling || made.steps == 0) &&
               (!made.sampling || made.burn_in == plan_.burn_in),
-          "{} is at a step outside this run", kWhat);
+          "{} is at a step outside this run", kSamplingCheckpoint);
   made.energy_evaluations = entries.integer("energy_evaluations");
   made.seconds = entries.real("seconds");
   const auto rows = [&](const char* name, torch::Tensor& own) {
     const auto* all = entries.find<torch::Tensor>(name);
     if (!all) return;
-    require(all->dim() == 1 && all->size(0) == *spec_.chains, "{} belongs to other chains", kWhat);
+    require(all->dim() == 1 && all->size(0) == *spec_.chains, "{} belongs to other chains",
+            kSamplingCheckpoint);
     own = own_.of(*all).to(context_.device);
   };
   rows("acceptance_before", made.acceptance_before);

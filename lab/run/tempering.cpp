@@ -67,8 +67,9 @@ std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, Ener
 // Returns the options of tempering for this many ensembles. Throws Error for more rungs than fit
 // into memory, and for more local steps than the random counters can number.
 template <class Spec>
-TemperingOptions options_of(const Spec& spec, int64_t burn_in, int64_t scans, int64_t ensembles,
-                            const EnergyModel& model, const Context& context) {
+TemperingOptions tempering_options(const Spec& spec, int64_t burn_in, int64_t scans,
+                                   int64_t ensembles, const EnergyModel& model,
+                                   const Context& context) {
   const torch::Device device = context.device;
   const int64_t exploration = spec.exploration.value_or(1);
   require_option(has_counters(burn_in + scans, exploration), "exploration", exploration,
@@ -113,7 +114,7 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
                   "`rungs` and `anneal` exclude each other, because tempering samples at all "
                   "temperatures at once");
   TemperingOptions options =
-      options_of(spec, plan.burn_in, plan.steps, *spec.chains, model, context);
+      tempering_options(spec, plan.burn_in, plan.steps, *spec.chains, model, context);
   options.lowest = spec.lowest_beta.value_or(0);
   require_options(options.rungs || plan.burn_in > 0 || warm,
                   "`rungs` auto finds the number of rungs in burn-in, but `burn-in` is 0; some "
@@ -134,7 +135,7 @@ std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_
                                                 EnergyModel& model, const Factorised& start,
                                                 const Context& context) {
   TemperingOptions options =
-      options_of(spec, tempered_burn_in(scans), scans, spec.chains, model, context);
+      tempering_options(spec, tempered_burn_in(scans), scans, spec.chains, model, context);
   options.path = path_for(spec.sampler, model);
   return tempering_with(spec.sampler, model, start, options, context.device, /*warm=*/false);
 }

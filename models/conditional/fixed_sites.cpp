@@ -18,8 +18,8 @@ torch::Tensor free_entries(const StateSpace& space, const torch::Tensor& given) 
   return space.discrete() ? unknown | given.eq(-1) : unknown;
 }
 
-void check_values(const StateSpace& space, const torch::Tensor& given, const torch::Tensor& free,
-                  const std::string& what) {
+void check_given_values(const StateSpace& space, const torch::Tensor& given,
+                        const torch::Tensor& free, const std::string& what) {
   const torch::Tensor values = given.masked_select(free.logical_not()).to(torch::kFloat64);
   if (values.numel() == 0) return;
   if (!space.discrete()) {
@@ -55,7 +55,7 @@ FixedSites::FixedSites(const StateSpace& whole, const torch::Tensor& given, cons
       what);
   const torch::Tensor rows = given.detach().to(torch::kCPU).view({-1, whole.sites});
   const torch::Tensor free = free_entries(whole, rows);
-  check_values(whole, rows, free, what);
+  check_given_values(whole, rows, free, what);
   const torch::Tensor count = free.sum(1);
   const int64_t most = count.max().item<int64_t>();
   require(most > 0, "{}: every site is fixed, so that nothing is left to sample", what);

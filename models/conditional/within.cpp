@@ -12,8 +12,8 @@ namespace isinglass {
 namespace {
 
 // The change of a gradient for moves that leave the ball. Gradients enter proposals alone;
-// exp(−kForbidden/2) is 0 even in float64, and the square is finite in float32.
-constexpr double kForbidden = 1e6;
+// exp(−kOutsideDifference/2) is 0 even in float64, and the square is finite in float32.
+constexpr double kOutsideDifference = 1e6;
 
 }  // namespace
 
@@ -90,10 +90,10 @@ void WithinModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor held = limit(x, out.energy);
   if (space.kind == StateKind::kBinary) {
     store(out.gradient,
-          torch::add(out.gradient, held * (1 - 2 * x.to(torch::kFloat32)), kForbidden));
+          torch::add(out.gradient, held * (1 - 2 * x.to(torch::kFloat32)), kOutsideDifference));
   } else if (space.one_hot()) {
     const torch::Tensor outside = held.unsqueeze(2) & changes(x);
-    store(out.gradient, torch::add(out.gradient, outside.to(torch::kFloat32), kForbidden));
+    store(out.gradient, torch::add(out.gradient, outside.to(torch::kFloat32), kOutsideDifference));
   }
 }
 

@@ -13,9 +13,9 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kMostVertices = 1 << 24, kMostEdges = 1 << 25;
+constexpr int64_t kMostFileVertices = 1 << 24, kMostFileEdges = 1 << 25;
 
-struct Edge {
+struct FileEdge {
   int64_t line, u, v;
   double weight;
   bool weighted;  // the file gives the weight
@@ -64,13 +64,13 @@ class GraphReader {
   const std::vector<TextLine>& lines() const { return text_.lines(); }
 
   // Parses u v [weight], starting at the word `first`. The weight may be {} or {'weight': w}.
-  Edge edge(const TextLine& line, size_t first) const {
+  FileEdge edge(const TextLine& line, size_t first) const {
     const size_t words = line.words.size() - first;
     require(words == 2 || words == 3,
             "{}: line {} has {} word{}; an edge needs two vertices and may have a weight", source(),
             line.number, words, words == 1 ? "" : "s");
-    Edge edge = {line.number, text_.whole(line, first, "vertex"),
-                 text_.whole(line, first + 1, "vertex"), 1, false};
+    FileEdge edge = {line.number, text_.whole(line, first, "vertex"),
+                     text_.whole(line, first + 1, "vertex"), 1, false};
     if (words == 2) return edge;
     if (line.words[first + 2].starts_with('{')) {
       const auto weight = weight_in(line, line.words[first + 2]);
@@ -164,7 +164,7 @@ class GraphReader {
       take_header();
     }
     const bool from_zero = std::any_of(edges_.begin(), edges_.end(),
-                                       [](const Edge& e) { return e.u == 0 || e.v == 0; });
+                                       [](const FileEdge& e) { return e.u == 0 || e.v == 0; });
     first_vertex_ = from_zero ? 0 : 1;
     check_weights();
   }
@@ -188,7 +188,7 @@ class GraphReader {
     if (head.words.size() < 2 || head.words.size() > 4 || head.separated) return {};
     const auto n = number_of<int64_t>(head.words[0]), m = number_of<int64_t>(head.words[1]);
     const std::string_view format = head.words.size() > 2 ? head.words[2] : "0";
-    if (!n || !m || *n < 1 || *n > kMostVertices || *m < 1 || *m > kMostEdges) return {};
+    if (!n || !m || *n < 1 || *n > kMostFileVertices || *m < 1 || *m > kMostFileEdges) return {};
     if (format.size() > 3 || format.find_first_not_of("01") != format.npos) return {};
     const auto digit = [&](size_t from_right) {
       return from_right <= format.size() && format[format.size() - from_right] == '1';
@@ -255,7 +255,7 @@ class GraphReader {
 
   void read_metis(const MetisHeader& head) {
     const size_t each = head.weighted_edges ? 2 : 1;
-    std::vector<Edge> listed;
+    std::vector<FileEdge> listed;
     for (size_t i = 1; i < lines().size(); ++i) {
       const TextLine& line = lines()[i];
       const int64_t vertex = line.place - lines()[0].place;
@@ -280,7 +280,7 @@ class GraphReader {
       }
     }
     check_both_ends(listed);
-    for (const Edge& e : listed) {
+    for (const FileEdge& e : listed) {
       require(e.u != e.v, "{}: line {}: the edge joins vertex {} with itself", source(), e.line,
               e.u);
       if (e.u < e.v) edges_.push_back(e);
@@ -293,12 +293,12 @@ class GraphReader {
   }
 
   // Throws Error unless every neighbour lists the vertex, too, with the same weight.
-  void check_both_ends(const std::vector<Edge>& listed) const {
-    const auto key = [](const Edge& e) { return std::tuple(e.u, e.v, e.weight); };
+  void check_both_ends(const std::vector<FileEdge>& listed) const {
+    const auto key = [](const FileEdge& e) { return std::tuple(e.u, e.v, e.weight); };
     std::vector<std::tuple<int64_t, int64_t, double>> keys;
-    for (const Edge& e : listed) keys.push_back(key(e));
+    for (const FileEdge& e : listed) keys.push_back(key(e));
     std::sort(keys.begin(), keys.end());
-    for (const Edge& e : listed) {
+    for (const FileEdge& e : listed) {
       require(std::binary_search(keys.begin(), keys.end(), std::tuple(e.v, e.u, e.weight)),
               "{}: line {}: vertex {} has the neighbour {}, which does not list it with the same "
               "weight; METIS files must list every edge at both ends",
@@ -326,8 +326,10 @@ class GraphReader {
   }
 
   void check_weights() const {
-    for (const Edge& e : edges_) {
-      const auto has = [](const Edge& edge) { return edge.weighted ? "a weight" : "no weight"; };
+    for (const FileEdge& e : edges_) {
+      const auto has = [](const FileEdge& edge) {
+        return edge.weighted ? "a weight" : "no weight";
+      };
       require(e.weighted == edges_[0].weighted,
               "{}: line {} has {}, but line {} has {}; either all edges must have a weight or none",
               source(), e.line, has(e), edges_[0].line, has(edges_[0]));
@@ -341,8 +343,8 @@ class GraphReader {
 
   Graph graph() {
     int64_t vertices = header_ ? header_->vertices : 0;
-    for (Edge& e : edges_) {
-      const int64_t last = first_vertex_ + (header_ ? header_->vertices : kMostVertices) - 1;
+    for (FileEdge& e : edges_) {
+      const int64_t last = first_vertex_ + (header_ ? header_->vertices : kMostFileVertices) - 1;
       for (const int64_t vertex : {e.u, e.v}) {
         require(vertex >= first_vertex_ && vertex <= last,
                 "{}: line {}: vertex {} is not between {} and {}", source(), e.line, vertex,
@@ -353,8 +355,8 @@ class GraphReader {
               e.u);
       std::tie(e.u, e.v) = std::minmax({e.u - first_vertex_, e.v - first_vertex_});
     }
-    require(vertices <= kMostVertices, "{} has {} vertices; at most {} are allowed", source(),
-            vertices, kMostVertices);
+    require(vertices <= kMostFileVertices, "{} has {} vertices; at most {} are allowed", source(),
+            vertices, kMostFileVertices);
     require(!edges_.empty(), "{} is not a graph: the file has no edges", source());
     const auto given = static_cast<int64_t>(edges_.size());
     merge_repeated();
@@ -373,10 +375,10 @@ class GraphReader {
   }
 
   void merge_repeated() {
-    const auto ends = [](const Edge& e) { return std::pair(e.u, e.v); };
+    const auto ends = [](const FileEdge& e) { return std::pair(e.u, e.v); };
     std::stable_sort(edges_.begin(), edges_.end(),
-                     [&](const Edge& a, const Edge& b) { return ends(a) < ends(b); });
-    const auto same = [&](const Edge& a, const Edge& b) {
+                     [&](const FileEdge& a, const FileEdge& b) { return ends(a) < ends(b); });
+    const auto same = [&](const FileEdge& a, const FileEdge& b) {
       require(ends(a) != ends(b) || a.weight == b.weight,
               "{}: line {}: the edge {} {} has the weight {}, but on line {} it has {}", source(),
               b.line, b.u + first_vertex_, b.v + first_vertex_, b.weight, a.line, a.weight);
@@ -386,7 +388,7 @@ class GraphReader {
   }
 
   TextLines text_;
-  std::vector<Edge> edges_;
+  std::vector<FileEdge> edges_;
   std::optional<Header> header_;
   std::optional<double> optimum_;
   std::string format_, form_ = "none";  // form of the header
@@ -422,10 +424,10 @@ Graph graph_of(int64_t vertices, const torch::Tensor& edges, const torch::Tensor
 
 Graph complement_of(const Graph& graph, const std::string& source) {
   const int64_t n = graph.vertices, count = n * (n - 1) / 2 - graph.edges.size(0);
-  require(count <= kMostEdges,
+  require(count <= kMostFileEdges,
           "{}: {} pairs of vertices are not joined by an edge, and each is a constraint; at most "
           "{} are allowed",
-          source, count, kMostEdges);
+          source, count, kMostFileEdges);
   Graph other{n, torch::empty({count, 2}, torch::kInt64), torch::ones({count}, torch::kFloat64),
               graph.optimum, graph.reading};
   const int64_t* edge = graph.edges.data_ptr<int64_t>();

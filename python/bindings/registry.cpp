@@ -20,7 +20,7 @@ Json number_or_null(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
 
-Json json_of(const OptionTable& table) {
+Json table_json(const OptionTable& table) {
   static const char* const types[] = {"bool", "int", "float", "str", "path"};
   static const char* const topics[] = {"model", "sampler", "run",    "training",
                                        "data",  "output",  "program"};
@@ -88,11 +88,11 @@ Json models_json() {
 // models: …}.
 void add_registry(py::module_& module) {
   module.def("tables", [] {
-    return object_of({{"sample", json_of(options_of<SampleSpec>())},
-                      {"train", json_of(options_of<TrainSpec>())},
-                      {"evaluate", json_of(options_of<EvaluateSpec>())},
-                      {"ablate", json_of(options_of<GridSpec>())},
-                      {"target", json_of(options_of<EnergySpec>())},
+    return object_of({{"sample", table_json(options_of<SampleSpec>())},
+                      {"train", table_json(options_of<TrainSpec>())},
+                      {"evaluate", table_json(options_of<EvaluateSpec>())},
+                      {"ablate", table_json(options_of<GridSpec>())},
+                      {"target", table_json(options_of<EnergySpec>())},
                       {"samplers", samplers_json()},
                       {"models", models_json()},
                       {"instances", instance_names()}});

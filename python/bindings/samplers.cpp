@@ -170,7 +170,7 @@ class NamedSampler {
   uint64_t seed_, starts_ = 0;
 };
 
-std::string text_of(const State& state) {
+std::string state_text(const State& state) {
   return fmt::format("<isinglass.State of {}: {} chains of {} sites after {} steps>",
                      state.sampler_name(), state.chains().chains(), state.chains().sites(),
                      state.steps());
@@ -290,7 +290,7 @@ Raises:
         fit; the state is then as before.)")
       .def(py::pickle([](const State& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return State::unpickled(saved); }))
-      .def("__repr__", &text_of);
+      .def("__repr__", &state_text);
 
   py::class_<NamedSampler>(module, "Sampler", R"(A sampler by name, with its options.
 

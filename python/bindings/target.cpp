@@ -189,7 +189,7 @@ std::string kind_of(const Target& target) {
   return kind_name(target.space().kind);
 }
 
-std::string text_of(const Target& target) {
+std::string target_text(const Target& target) {
   return fmt::format("<isinglass.Target {}: {}, on {}>", target.model().kind_name(),
                      sites_text(target.space()), target.device().str());
 }
@@ -431,7 +431,7 @@ Returns:
           "The callable that computes the energy; None for a model of the registry.")
       .def(py::pickle([](const Target& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return Target::unpickled(saved); }))
-      .def("__repr__", &text_of);
+      .def("__repr__", &target_text);
   module.def("load", &load);
   module.def("instance", [](const std::string& text, const py::object& images,
                             const py::object& labels, const py::object& device) {

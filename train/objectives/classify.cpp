@@ -9,8 +9,6 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kPictures = 100, kColumns = 10;
-
 ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, const Dataset& data,
                         const torch::Tensor& labels) {
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
@@ -70,7 +68,8 @@ torch::Tensor ClassifyObjective::chains() const {
 }
 
 void ClassifyObjective::draw_data(const std::filesystem::path& file) {
-  write_picture_grid(file, batches_.states(1).slice(0, 0, kPictures), height_, width_, kColumns);
+  write_picture_grid(file, batches_.states(1).slice(0, 0, kPictures), height_, width_,
+                     kPictureColumns);
 }
 
 }  // namespace isinglass

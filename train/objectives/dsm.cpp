@@ -11,8 +11,6 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kPictures = 100, kColumns = 10;
-
 DsmOptions checked(const DsmOptions& o, const EnergyModel& model, const Dataset& data) {
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
   require(std::isfinite(o.noise) && o.noise > 0, "noise is {}; it must be above 0", o.noise);
@@ -32,7 +30,7 @@ DsmOptions checked(const DsmOptions& o, const EnergyModel& model, const Dataset&
 void draw_images(const std::filesystem::path& file, const torch::Tensor& images, int64_t height,
                  int64_t width) {
   if (height == 1) return;  // these points are not images
-  write_picture_grid(file, images.clamp(0, 1), height, width, kColumns);
+  write_picture_grid(file, images.clamp(0, 1), height, width, kPictureColumns);
 }
 
 }  // namespace

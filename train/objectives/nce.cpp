@@ -13,7 +13,6 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kPictures = 100, kColumns = 10;
 constexpr double kLeastCurvature = 1e-12;  // keeps a step finite
 
 NceOptions checked(const NceOptions& o, EnergyModel& model, const Dataset& data,
@@ -142,7 +141,7 @@ void NceObjective::draw_data(const std::filesystem::path& file) {
   const int64_t count = std::min(kPictures, options_.batch);
   const torch::Tensor images = batches_.images(1).narrow(0, 0, count);
   write_picture_grid(file, batches_.pixels().index_select(0, images.to(batches_.pixels().device())),
-                     height_, width_, kColumns, 255 / white_);
+                     height_, width_, kPictureColumns, 255 / white_);
 }
 
 }  // namespace isinglass

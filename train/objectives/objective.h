@@ -16,6 +16,9 @@
 
 namespace isinglass {
 
+// The images of a picture that an objective draws, and those in a row of it.
+inline constexpr int64_t kPictures = 100, kPictureColumns = 10;
+
 // An iteration's batch, which Objective::draw() makes for loss() and keep(). An objective fills in
 // the fields that it uses. If loss() is captured in a CUDA graph, the tensors that it reads have
 // the same addresses in every iteration.

@@ -15,7 +15,6 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kPictures = 100, kColumns = 10;
 // These are the names of the tensors in checkpoints.
 constexpr const char *kRungs = "rungs", *kFresh = "fresh", *kFreshBegun = "fresh-begun",
                      *kMissing = "missing";
@@ -343,14 +342,15 @@ void PcdObjective::draw_data(const std::filesystem::path& file) {
   if (grey.is_floating_point()) return draw_real(file, grey);
   grey = grey * (255 / white_);
   if (missing_) grey.masked_fill_(missing_->missing().index_select(0, first), 128);
-  write_picture_grid(file, grey, height_, width_, kColumns, /*scale=*/1);
+  write_picture_grid(file, grey, height_, width_, kPictureColumns, /*scale=*/1);
 }
 
 void PcdObjective::draw_samples(EnergyModel&, const std::filesystem::path& file) {
   const int64_t count = std::min(kPictures, buffer_.size());
   const torch::Tensor chains = buffer_.states().narrow(0, 0, count);
   if (chains.is_floating_point()) return draw_real(file, chains);
-  write_picture_grid(file, chains, height_, width_, kColumns, 255 / static_cast<int>(values_ - 1));
+  write_picture_grid(file, chains, height_, width_, kPictureColumns,
+                     255 / static_cast<int>(values_ - 1));
 }
 
 // Draws states within bounds as grey levels from the lower to the upper one, other states as those
@@ -359,7 +359,7 @@ void PcdObjective::draw_real(const std::filesystem::path& file, const torch::Ten
   if (height_ == 1) return;
   const Bounds range = bounds_.value_or(Bounds{});
   write_picture_grid(file, ((states - range.low) / (range.high - range.low)).clamp(0, 1), height_,
-                     width_, kColumns);
+                     width_, kPictureColumns);
 }
 
 }  // namespace isinglass

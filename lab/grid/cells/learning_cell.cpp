@@ -57,7 +57,7 @@ Json metrics_of(const TrainingCurves& curves) {
 }
 
 // Adds the picture of the final chains if the run saved one, which it does for images.
-void add_picture(Json& cell, const fs::path& directory, int64_t iteration) {
+void add_training_picture(Json& cell, const fs::path& directory, int64_t iteration) {
   const fs::path file = RunDirectory::open(directory).samples_file(iteration);
   if (fs::exists(file)) cell["picture"] = report::picture("", read_file(file));
 }
@@ -133,7 +133,7 @@ Json trained(const Cell& cell, const Json& settings, const fs::path& directory, 
     Json line = report::thinned("", curves.column("iteration"), curves.column(key));
     done["curves"][key] = {{"iteration", line["x"]}, {"value", line["y"]}};
   }
-  add_picture(done, directory, result.iteration);
+  add_training_picture(done, directory, result.iteration);
   if (!cell.evaluation) return done;
   try {
     done["evaluation_result"] =

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kTrain = 50000, kValidation = 10000, kTest = 10000, kSide = 28;
+constexpr int64_t kMnistTrain = 50000, kMnistValidation = 10000, kMnistTest = 10000,
+                  kMnistSide = 28;
 
 struct MnistFiles {
   const char *name, *folder, *title, *origin;
@@ -48,21 +49,21 @@ torch::Tensor read_mnist_images(const fs::path& data_dir, const MnistFiles& file
                                 const std::string& name, int64_t count, double mean) {
   const fs::path file = need_data_file(folder_of(data_dir, files), name, files.origin, files.name);
   const torch::Tensor images = read_idx(file);
-  require_images(file, images, count, kSide, kSide);
+  require_images(file, images, count, kMnistSide, kMnistSide);
   require_published(file, images, 255, mean, files.title);
-  return images.view({count, kSide * kSide});
+  return images.view({count, kMnistSide * kMnistSide});
 }
 
 Dataset read_grey(const fs::path& data_dir, const MnistFiles& files) {
   const torch::Tensor train =
-      read_mnist_images(data_dir, files, kTrainImages, kTrain + kValidation, files.train);
+      read_mnist_images(data_dir, files, kTrainImages, kMnistTrain + kMnistValidation, files.train);
   Dataset data;
-  data.train = train.narrow(0, 0, kTrain);
-  data.validation = train.narrow(0, kTrain, kValidation);
-  data.test = read_mnist_images(data_dir, files, "t10k-images-idx3-ubyte", kTest, files.test);
+  data.train = train.narrow(0, 0, kMnistTrain);
+  data.validation = train.narrow(0, kMnistTrain, kMnistValidation);
+  data.test = read_mnist_images(data_dir, files, "t10k-images-idx3-ubyte", kMnistTest, files.test);
   data.values = PixelValues::kGrey;
   data.source = fmt::format("{}: {}, validation = the last {} training images",
-                            folder_of(data_dir, files).string(), files.title, kValidation);
+                            folder_of(data_dir, files).string(), files.title, kMnistValidation);
   return data;
 }
 
@@ -70,10 +71,10 @@ torch::Tensor read_labels(const fs::path& data_dir, const MnistFiles& files) {
   const fs::path file = need_data_file(folder_of(data_dir, files), "train-labels-idx1-ubyte",
                                        files.origin, files.name);
   const torch::Tensor labels = read_idx(file);
-  require(
-      labels.dim() == 1 && labels.size(0) == kTrain + kValidation && labels.max().item<int>() < 10,
-      "{} does not hold {} labels from 0 to 9", file.string(), kTrain + kValidation);
-  return labels.narrow(0, 0, kTrain).to(torch::kInt64);
+  require(labels.dim() == 1 && labels.size(0) == kMnistTrain + kMnistValidation &&
+              labels.max().item<int>() < 10,
+          "{} does not hold {} labels from 0 to 9", file.string(), kMnistTrain + kMnistValidation);
+  return labels.narrow(0, 0, kMnistTrain).to(torch::kInt64);
 }
 
 torch::Tensor read_static_images(const fs::path& folder, const std::string& name, int64_t count,
@@ -84,7 +85,7 @@ torch::Tensor read_static_images(const fs::path& folder, const std::string& name
       "Estimator\" (Larochelle and Murray 2011)",
       "static-mnist");
   const torch::Tensor images = read_amat(file);
-  require_images(file, images, count, kSide, kSide);
+  require_images(file, images, count, kMnistSide, kMnistSide);
   require_published(file, images, 1, mean, "MNIST with fixed binarization");
   return images;
 }
@@ -92,9 +93,10 @@ torch::Tensor read_static_images(const fs::path& folder, const std::string& name
 Dataset read_static_mnist(const fs::path& data_dir) {
   const fs::path folder = data_dir / "static_mnist";
   Dataset data;
-  data.train = read_static_images(folder, "binarized_mnist_train.amat", kTrain, 0.130562);
-  data.validation = read_static_images(folder, "binarized_mnist_valid.amat", kValidation, 0.131127);
-  data.test = read_static_images(folder, "binarized_mnist_test.amat", kTest, 0.132512);
+  data.train = read_static_images(folder, "binarized_mnist_train.amat", kMnistTrain, 0.130562);
+  data.validation =
+      read_static_images(folder, "binarized_mnist_valid.amat", kMnistValidation, 0.131127);
+  data.test = read_static_images(folder, "binarized_mnist_test.amat", kMnistTest, 0.132512);
   data.source = fmt::format("{}: MNIST with fixed binarization", folder.string());
   return data;
 }

@@ -13,12 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kTrain = 24345, kValidation = 1345, kSide = 28;
-constexpr int64_t kTest = 8070, kStandinTest = 8115;
+constexpr int64_t kOmniglotTrain = 24345, kOmniglotValidation = 1345, kOmniglotSide = 28;
+constexpr int64_t kOmniglotTest = 8070, kStandinTest = 8115;
 
 torch::Tensor read_chardata(const fs::path& file, const std::string& array, int64_t count) {
-  const torch::Tensor images = mat_images(file, read_mat_array(file, array), kSide);
-  require_images(fmt::format("{}, array {}", file.string(), array), images, count, kSide, kSide);
+  const torch::Tensor images = mat_images(file, read_mat_array(file, array), kOmniglotSide);
+  require_images(fmt::format("{}, array {}", file.string(), array), images, count, kOmniglotSide,
+                 kOmniglotSide);
   // to_pixels() would keep binary values as 0 and 1, but these are always grey levels.
   const torch::Tensor pixels = to_pixels(file, images);
   return values_of(pixels) == PixelValues::kBinary ? pixels * 255 : pixels;
@@ -32,9 +33,9 @@ torch::Tensor read_standin(const fs::path& folder, const std::string& name, int6
       "and Tenenbaum (github.com/brendenlake/omniglot)",
       "");
   const torch::Tensor images = read_idx(file);
-  require_images(file, images, count, kSide, kSide);
+  require_images(file, images, count, kOmniglotSide, kOmniglotSide);
   require_published(file, images, 255, mean, "the stand-in of Omniglot");
-  return images.view({count, kSide * kSide});
+  return images.view({count, kOmniglotSide * kOmniglotSide});
 }
 
 Dataset read_omniglot(const fs::path& data_dir) {
@@ -45,10 +46,10 @@ Dataset read_omniglot(const fs::path& data_dir) {
       "omniglot");
   Dataset data;
   data.values = PixelValues::kGrey;
-  data.test = read_chardata(file, "testdata", kTest);
-  split_validation(data, read_chardata(file, "data", kTrain), kValidation);
+  data.test = read_chardata(file, "testdata", kOmniglotTest);
+  split_validation(data, read_chardata(file, "data", kOmniglotTrain), kOmniglotValidation);
   data.source = fmt::format("{}: validation = the last {} of the shuffled training images",
-                            file.string(), kValidation);
+                            file.string(), kOmniglotValidation);
   return data;
 }
 
@@ -59,12 +60,13 @@ Dataset read_omniglot_standin(const fs::path& data_dir) {
   data.test =
       read_standin(folder, "omniglot28-standin-test-images-idx3-ubyte", kStandinTest, 0.079782);
   split_validation(
-      data, read_standin(folder, "omniglot28-standin-train-images-idx3-ubyte", kTrain, 0.080758),
-      kValidation);
+      data,
+      read_standin(folder, "omniglot28-standin-train-images-idx3-ubyte", kOmniglotTrain, 0.080758),
+      kOmniglotValidation);
   data.source = fmt::format(
       "{}: stand-in, not comparable with published Omniglot; validation = the last {} of the "
       "shuffled training images",
-      folder.string(), kValidation);
+      folder.string(), kOmniglotValidation);
   return data;
 }
 

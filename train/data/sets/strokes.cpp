@@ -17,8 +17,8 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kTrain = 50000, kValidation = 10000, kTest = 10000;
-constexpr int kSide = 28;
+constexpr int64_t kStrokesTrain = 50000, kStrokesValidation = 10000, kStrokesTest = 10000;
+constexpr int kStrokesSide = 28;
 
 struct Point {
   double x, y;
@@ -101,7 +101,8 @@ class Hand {
     xy_ = -height * (slant * cosine + sine);
     yx_ = width * sine;
     yy_ = height * (cosine - slant * sine);
-    centre_ = {kSide / 2.0 + numbers.between(-1.5, 1.5), kSide / 2.0 + numbers.between(-1.5, 1.5)};
+    centre_ = {kStrokesSide / 2.0 + numbers.between(-1.5, 1.5),
+               kStrokesSide / 2.0 + numbers.between(-1.5, 1.5)};
   }
 
   Point operator()(Point p) const {
@@ -141,12 +142,12 @@ void draw_line(Point a, Point b, double radius, uint8_t* image) {
     return std::max(0, static_cast<int>(std::floor(std::min(u, v) - radius)));
   };
   const auto last = [radius](double u, double v) {
-    return std::min(kSide - 1, static_cast<int>(std::floor(std::max(u, v) + radius)));
+    return std::min(kStrokesSide - 1, static_cast<int>(std::floor(std::max(u, v) + radius)));
   };
   for (int row = first(a.y, b.y); row <= last(a.y, b.y); ++row) {
     for (int column = first(a.x, b.x); column <= last(a.x, b.x); ++column) {
       const Point centre = {column + 0.5, row + 0.5};
-      if (squared_distance(centre, a, b) <= radius * radius) image[row * kSide + column] = 1;
+      if (squared_distance(centre, a, b) <= radius * radius) image[row * kStrokesSide + column] = 1;
     }
   }
 }
@@ -179,8 +180,8 @@ void draw_image(int64_t number, uint8_t* image) {
 }
 
 torch::Tensor stroke_labels(const std::filesystem::path&) {
-  torch::Tensor labels = torch::empty({kTrain}, torch::kInt64);
-  for (int64_t i = 0; i < kTrain; ++i) {
+  torch::Tensor labels = torch::empty({kStrokesTrain}, torch::kInt64);
+  for (int64_t i = 0; i < kStrokesTrain; ++i) {
     ImageNumbers numbers(i);
     labels.data_ptr<int64_t>()[i] = class_of(numbers);
   }
@@ -190,15 +191,15 @@ torch::Tensor stroke_labels(const std::filesystem::path&) {
 }  // namespace
 
 Dataset make_strokes() {
-  const int64_t count = kTrain + kValidation + kTest;
-  const torch::Tensor images = torch::zeros({count, kSide * kSide}, torch::kUInt8);
+  const int64_t count = kStrokesTrain + kStrokesValidation + kStrokesTest;
+  const torch::Tensor images = torch::zeros({count, kStrokesSide * kStrokesSide}, torch::kUInt8);
   uint8_t* pixels = images.data_ptr<uint8_t>();
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < count; ++i) draw_image(i, pixels + i * kSide * kSide);
+  for (int64_t i = 0; i < count; ++i) draw_image(i, pixels + i * kStrokesSide * kStrokesSide);
   Dataset data;
-  data.train = images.narrow(0, 0, kTrain);
-  data.validation = images.narrow(0, kTrain, kValidation);
-  data.test = images.narrow(0, kTrain + kValidation, kTest);
+  data.train = images.narrow(0, 0, kStrokesTrain);
+  data.validation = images.narrow(0, kStrokesTrain, kStrokesValidation);
+  data.test = images.narrow(0, kStrokesTrain + kStrokesValidation, kStrokesTest);
   data.source = "built in: procedural pen strokes";
   return data;
 }
