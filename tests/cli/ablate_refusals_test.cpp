@@ -3,7 +3,7 @@
 
 #include "tests/cli/ablate_fixture.h"
 
-namespace isinglass {
+namespace isinglass::ablate_refusals_test {
 namespace {
 
 class AblateRefusals : public Ablate {};
@@ -76,4 +76,4 @@ TEST_F(AblateRefusals, BadCommandLinesAreRefusedByOneLine) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::ablate_refusals_test

@@ -7,7 +7,7 @@
 
 #include "tests/cli/ablate_fixture.h"
 
-namespace isinglass {
+namespace isinglass::ablate_test {
 namespace {
 
 TEST_F(Ablate, CellsAreRunsOfSample) {
@@ -327,4 +327,4 @@ sampler = "lb"
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::ablate_test

@@ -9,7 +9,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::adaptation_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -176,4 +176,4 @@ TEST_F(AdaptationEndToEnd, RangesAreTheSamplers) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::adaptation_test

@@ -14,7 +14,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::annealing_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -322,4 +322,4 @@ TEST_F(Annealing, WrongOptionsAreOneSentence) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::annealing_test

@@ -9,7 +9,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::bench_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -225,4 +225,4 @@ TEST_F(Bench, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bench_test

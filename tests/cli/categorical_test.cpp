@@ -7,7 +7,7 @@
 #include "tests/cli/directory_fixture.h"
 #include "tests/support/inputs.h"
 
-namespace isinglass {
+namespace isinglass::categorical_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::categorical_test

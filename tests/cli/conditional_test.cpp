@@ -9,7 +9,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::conditional_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ TEST_F(ConditionalRuns, WhatDoesNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::conditional_test

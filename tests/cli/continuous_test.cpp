@@ -9,7 +9,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::continuous_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -242,4 +242,4 @@ TEST_F(Continuous, MistakesGetOneLine) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::continuous_test

@@ -8,7 +8,7 @@
 
 #include "tests/cli/evaluate_fixture.h"
 
-namespace isinglass {
+namespace isinglass::evaluate_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -408,4 +408,4 @@ TEST_F(Evaluate, InspectPicturesTheLastDraws) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::evaluate_test

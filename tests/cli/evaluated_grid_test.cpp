@@ -9,7 +9,7 @@
 
 #include "tests/cli/ablate_fixture.h"
 
-namespace isinglass {
+namespace isinglass::evaluated_grid_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,4 +177,4 @@ TEST_F(EvaluatedGrid, RefusesWhatTheCellSays) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::evaluated_grid_test

@@ -11,7 +11,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::graph_problem_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -263,4 +263,4 @@ TEST_F(GraphSample, BadInputIsOneLine) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::graph_problem_test

@@ -9,7 +9,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::grid_paths_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -116,4 +116,4 @@ TEST_F(GridPaths, AMissingFileIsNamedInFull) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::grid_paths_test

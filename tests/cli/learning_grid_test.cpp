@@ -8,7 +8,7 @@
 
 #include "tests/cli/ablate_fixture.h"
 
-namespace isinglass {
+namespace isinglass::learning_grid_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -230,4 +230,4 @@ TEST_F(LearningGrid, RefusesWhatIsOfOtherGrids) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::learning_grid_test

@@ -7,7 +7,7 @@
 #include "tests/support/data_files.h"
 #include "tests/support/inputs.h"
 
-namespace isinglass {
+namespace isinglass::own_data_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ TEST_F(OwnData, InspectSaysWhatItReads) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::own_data_test

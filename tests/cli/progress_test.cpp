@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace isinglass {
+namespace isinglass::progress_test {
 namespace {
 
 // Half a minute of preparation before the first step says nothing about the others.
@@ -33,4 +33,4 @@ TEST(RecentRate, OfStepsLongerThanItsMinute) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::progress_test

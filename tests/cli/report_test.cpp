@@ -8,7 +8,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::report_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -200,4 +200,4 @@ TEST_F(Report, WhatIsNoRunIsRefusedByOneLine) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::report_test

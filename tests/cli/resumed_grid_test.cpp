@@ -10,7 +10,7 @@
 
 #include "tests/cli/ablate_fixture.h"
 
-namespace isinglass {
+namespace isinglass::resumed_grid_test {
 namespace {
 
 class ResumedGrid : public Ablate {};
@@ -174,4 +174,4 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::resumed_grid_test

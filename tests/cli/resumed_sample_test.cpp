@@ -10,7 +10,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::resumed_sample_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST_F(ResumedSample, AShortRunLeavesItsResultsAlone) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::resumed_sample_test

@@ -8,7 +8,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::sample_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -269,4 +269,4 @@ TEST_F(Sample, InterruptionSavesTheDraws) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::sample_test

@@ -13,7 +13,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::saved_work_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -255,4 +255,4 @@ TEST_F(SecondSignal, LeavesNoHalfWrittenFile) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::saved_work_test

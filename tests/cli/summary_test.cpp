@@ -13,7 +13,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::summary_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -230,4 +230,4 @@ TEST_F(Summary, ThreadsDoNotChangeTheDrawsOfClosedForms) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::summary_test

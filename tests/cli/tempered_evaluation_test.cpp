@@ -8,7 +8,7 @@
 
 #include "tests/cli/evaluate_fixture.h"
 
-namespace isinglass {
+namespace isinglass::tempered_evaluation_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -113,4 +113,4 @@ TEST_F(TemperedEvaluation, SaysWhyItIsOpen) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tempered_evaluation_test

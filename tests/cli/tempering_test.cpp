@@ -10,7 +10,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::tempering_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -156,4 +156,4 @@ TEST_F(TemperedSample, GridsTakeTheSameKeys) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tempering_test

@@ -14,7 +14,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::train_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -547,4 +547,4 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::train_test

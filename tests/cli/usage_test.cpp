@@ -7,7 +7,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
 
-namespace isinglass {
+namespace isinglass::usage_test {
 namespace {
 
 TEST(Usage, VersionIsOneLine) {
@@ -353,4 +353,4 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::usage_test

@@ -22,7 +22,7 @@
 #include "models/registry.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::allocation_test {
 namespace {
 
 // Replaces LibTorch's CPU allocator. It counts allocations and tracks how many bytes are held. Each
@@ -250,4 +250,4 @@ TEST_F(Allocation, TwoNumbersForEachValue) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::allocation_test

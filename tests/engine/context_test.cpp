@@ -18,7 +18,7 @@
 #include "models/lattice/ising.h"
 #include "tests/support/ranks_of_threads.h"
 
-namespace isinglass {
+namespace isinglass::context_test {
 namespace {
 
 using torch::Tensor;
@@ -200,4 +200,4 @@ TEST(StopConsensus, OfOneRankIsAtOnce) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::context_test

@@ -10,7 +10,7 @@
 #include "models/lattice/ising.h"
 #include "tests/reference/kaufman.h"
 
-namespace isinglass {
+namespace isinglass::critical_ising_test {
 namespace {
 
 constexpr int kSide = 10;
@@ -129,4 +129,4 @@ TEST(CriticalIsingScansLong, EnergyAndSpecificHeatAreExact) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::critical_ising_test

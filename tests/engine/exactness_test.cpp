@@ -7,7 +7,7 @@
 #include "io/error.h"
 #include "tests/engine/transitions.h"
 
-namespace isinglass {
+namespace isinglass::exactness_test {
 namespace {
 
 using reference::Fault;
@@ -229,4 +229,4 @@ TEST(NonFinite, ProposalsAreRejectedAndCounted) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::exactness_test

@@ -19,7 +19,7 @@
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::gpu_steps_test {
 namespace {
 
 constexpr int64_t kChains = 12;
@@ -288,4 +288,4 @@ TEST(StepsAtOnce, TheRunLoopMakesTheSameDraws) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::gpu_steps_test

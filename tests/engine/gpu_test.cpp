@@ -14,7 +14,7 @@
 #include "engine/run/run.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::gpu_test {
 namespace {
 
 constexpr int64_t kSide = 20, kChains = 512, kLongRun = 50;
@@ -285,4 +285,4 @@ TEST(TwinExcuse, CoversChainsNearABoundary) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::gpu_test

@@ -10,7 +10,7 @@
 #include "tests/engine/transitions.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::gradient_precision_test {
 namespace {
 
 double relative_error(const torch::Tensor& value, const torch::Tensor& expected) {
@@ -122,4 +122,4 @@ TEST(GradientPrecision, IsRefusedWhereThereIsOne) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::gradient_precision_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::control_group_test {
 namespace {
 
 class ControlGroups : public ::testing::Test {
@@ -71,4 +71,4 @@ TEST(UsableProcessors, AreNoMoreThanTheAffinityAllows) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::control_group_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace isinglass {
+namespace isinglass::error_test {
 namespace {
 
 TEST(OptionErrors, AreSpelledByWhoeverShowsThem) {
@@ -37,4 +37,4 @@ TEST(OptionErrors, LeaveOtherQuotesAlone) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::error_test

@@ -10,7 +10,7 @@
 #include "tests/support/full_disk.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -219,4 +219,4 @@ TEST(Gzip, DamageAndTrailingBytesAreErrors) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::files_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace isinglass {
+namespace isinglass::json_test {
 namespace {
 
 TEST(Json, BytesThatAreNoTextAreReplaced) {
@@ -14,4 +14,4 @@ TEST(Json, BytesThatAreNoTextAreReplaced) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::json_test

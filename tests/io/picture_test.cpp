@@ -9,7 +9,7 @@
 #include "tests/support/png_bytes.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::picture_test {
 namespace {
 
 // [height, width] grey levels, decoded by libpng's own reader.
@@ -171,4 +171,4 @@ TEST(PngNumbers, DamagedFilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::picture_test

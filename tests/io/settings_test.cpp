@@ -4,7 +4,7 @@
 
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::settings_test {
 namespace {
 
 const PtDict kSettings = {
@@ -31,4 +31,4 @@ TEST(Settings, AsText) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::settings_test

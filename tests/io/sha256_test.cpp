@@ -5,7 +5,7 @@
 #include "io/files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::sha256_test {
 namespace {
 
 // FIPS 180-4's examples.
@@ -51,4 +51,4 @@ TEST(Sha256, OfAFileThatIsSavedAgainStaysTheSame) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::sha256_test

@@ -9,7 +9,7 @@
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::assemble_test {
 namespace {
 
 std::shared_ptr<EnergyModel> new_resnet() {
@@ -68,4 +68,4 @@ TEST(AssembleGpu, GradientsOfAResNetAreInBfloat16ByDefaultWhereTheGpuMultipliesI
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::assemble_test

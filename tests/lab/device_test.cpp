@@ -7,7 +7,7 @@
 #include "lab/run/assemble.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::device_test {
 namespace {
 
 class Warnings : public c10::WarningHandler {
@@ -71,4 +71,4 @@ TEST(Device, OfThisMachineIsTheOneThatTorchSees) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::device_test

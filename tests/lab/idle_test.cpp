@@ -6,7 +6,7 @@
 #include "lab/spec/field.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::idle_test {
 namespace {
 
 void check(const std::string& command, const OptionValues& given, OptionValues more = {}) {
@@ -55,4 +55,4 @@ TEST(Idle, OptionsOfAConfigurationAreNot) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::idle_test

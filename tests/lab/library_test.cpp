@@ -13,7 +13,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::library_test {
 namespace {
 
 torch::Tensor generator_state() {
@@ -167,4 +167,4 @@ TEST(LibraryAlone, ErrorsNameOptions) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::library_test

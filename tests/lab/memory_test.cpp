@@ -11,7 +11,7 @@
 #include "io/files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ TEST(AvailableMemory, IsWhatTheUserSays) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::memory_test

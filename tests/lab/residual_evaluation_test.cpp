@@ -11,7 +11,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/training_fixture.h"
 
-namespace isinglass {
+namespace isinglass::residual_evaluation_test {
 namespace {
 
 constexpr int64_t kSites = 5;
@@ -89,4 +89,4 @@ TEST(ResidualEvaluation, WeightsOfTheBaseAgreeWithEnumeration) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::residual_evaluation_test

@@ -20,7 +20,7 @@
 #include "tests/support/ranks_of_threads.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::saved_sampling_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -280,4 +280,4 @@ TEST(SavedSampling, RefusesAnotherRun) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::saved_sampling_test

@@ -16,7 +16,7 @@
 #include "lab/spec/field.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::spec_test {
 namespace {
 
 // A value that is in the range of the option and not its default.
@@ -258,4 +258,4 @@ TEST(Specs, UnknownKeysAndWrongTypesAreNamed) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::spec_test

@@ -11,7 +11,7 @@
 #include "models/instances/instances.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::tempered_estimate_test {
 namespace {
 
 TEST(TemperedEstimate, GoesOnFromWhatItSavedAfterAnyStep) {
@@ -81,4 +81,4 @@ TEST(TemperedCounters, AreEnoughOrTheRunIsRefused) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tempered_estimate_test

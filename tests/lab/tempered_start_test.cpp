@@ -16,7 +16,7 @@
 #include "tests/support/inputs.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::tempered_start_test {
 namespace {
 
 using torch::Tensor;
@@ -151,4 +151,4 @@ TEST(TemperedStart, FollowsChainsThatHaveNotMixed) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tempered_start_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace isinglass {
+namespace isinglass::time_budget_test {
 namespace {
 
 // A machine on which a call takes `start` seconds and each step `each`.
@@ -69,4 +69,4 @@ TEST(PopulationWithin, HasAsManyChainsAsSteps) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::time_budget_test

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace isinglass {
+namespace isinglass::time_to_solution_test {
 namespace {
 
 // The interval of Clopper and Pearson for 7 of 100 is 0.0286 to 0.1389.
@@ -45,4 +45,4 @@ TEST(TimeToSolution, IsAtLeastTheTimeOfAChain) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::time_to_solution_test

@@ -12,7 +12,7 @@
 #include "models/lattice/bernoulli.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::bounds_test {
 namespace {
 
 // A particle that has moved from the box to `end` on the line, seen in the box.
@@ -90,4 +90,4 @@ TEST(Bounds, BelongToModelsAndTheirCombinations) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bounds_test

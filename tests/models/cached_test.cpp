@@ -6,7 +6,7 @@
 #include "models/lattice/ising.h"
 #include "models/network/rbm.h"
 
-namespace isinglass {
+namespace isinglass::cached_test {
 namespace {
 
 using torch::Tensor;
@@ -79,4 +79,4 @@ TEST(Cached, AnRbmFollowsItsWeights) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::cached_test

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
 
-torch::Tensor tensor_of(const NamedTensors& tensors, const std::string& key) {
+torch::Tensor double_of(const NamedTensors& tensors, const std::string& key) {
   for (const auto& [name, tensor] : tensors) {
     if (name == key) return tensor.to(torch::kFloat64);
   }
@@ -38,12 +38,12 @@ double determinant(const torch::Tensor& precision) {
 }
 
 double gaussian_energy(const NamedTensors& file, const RealValues& x) {
-  return 0.5 * quadratic(tensor_of(file, "mean"), tensor_of(file, "precision"), x);
+  return 0.5 * quadratic(double_of(file, "mean"), double_of(file, "precision"), x);
 }
 
 double mixture_energy(const NamedTensors& file, const RealValues& x) {
-  const torch::Tensor weights = tensor_of(file, "weights"), means = tensor_of(file, "means");
-  const torch::Tensor precision = tensor_of(file, "precision");
+  const torch::Tensor weights = double_of(file, "weights"), means = double_of(file, "means");
+  const torch::Tensor precision = double_of(file, "precision");
   double density = 0;
   for (int64_t c = 0; c < weights.size(0); ++c) {
     density += weights[c].item<double>() / weights.sum().item<double>() *
@@ -78,7 +78,7 @@ const char* const kQuartic =
     "    return (x**4 / 4 - x**2 / 2).flatten(1).sum(1) + x.flatten(1)[:, 0] * x.flatten(1)[:, "
     "1]\n";
 
-double quartic_energy(const NamedTensors&, const RealValues& x) {
+double continuous_quartic_energy(const NamedTensors&, const RealValues& x) {
   double u = x[0] * x[1];
   for (const double v : x) u += v * v * v * v / 4 - v * v / 2;
   return u;
@@ -122,7 +122,7 @@ std::vector<ModelSample> continuous_samples() {
       {.label = "script",
        .model = "script",
        .options = {.sites = 4, .continuous = true},
-       .real_energy = quartic_energy,
+       .real_energy = continuous_quartic_energy,
        .write =
            [](const std::filesystem::path& folder, ModelOptions& options) {
              options.weights = folder / "script.pt";

@@ -8,7 +8,7 @@
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::contract_test {
 namespace {
 
 // Tolerance of values of deep models in float32, relative to the largest in the batch
@@ -341,4 +341,4 @@ TEST(ModelsGpu, AgreeWithTheCpu) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::contract_test

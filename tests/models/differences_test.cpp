@@ -4,7 +4,7 @@
 
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::differences_test {
 namespace {
 
 constexpr double kFloat32 = 1e-5;  // relative: energies of deep models, and the table itself
@@ -250,4 +250,4 @@ TEST(DifferencesGpu, AgreeWithTheCpu) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::differences_test

@@ -4,7 +4,7 @@
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 
-namespace isinglass {
+namespace isinglass::full_precision_test {
 namespace {
 
 TEST(FullPrecision, LastsForAScope) {
@@ -29,4 +29,4 @@ TEST(FullPrecision, LastsForAScope) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::full_precision_test

@@ -7,7 +7,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/source_tree.h"
 
-namespace isinglass {
+namespace isinglass::golden_test {
 namespace {
 
 const std::filesystem::path kGolden = source_tree() / "tests/models/golden";
@@ -71,4 +71,4 @@ TEST(ResNet, BaseMeanIsTheFiles) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::golden_test

@@ -11,7 +11,7 @@
 #include "tests/models/script_files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::identity_test {
 namespace {
 
 TEST(ModelIdentity, OfATrainedNetworkIsThatOfItsFile) {
@@ -63,4 +63,4 @@ TEST(ModelIdentity, HoldsTheProgramOfAScript) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::identity_test

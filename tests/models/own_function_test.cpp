@@ -8,7 +8,7 @@
 #include "models/identity.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::own_function_test {
 namespace {
 
 using Energy = std::function<torch::Tensor(const torch::Tensor&)>;
@@ -141,4 +141,4 @@ TEST(OwnFunction, IsFoundWithinOthers) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::own_function_test

@@ -11,7 +11,7 @@
 #include "tests/models/samples.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::parameter_file_test {
 namespace {
 
 ModelSample sample_of(const std::string& label) {
@@ -362,4 +362,4 @@ TEST(ParameterFile, AMissingFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::parameter_file_test

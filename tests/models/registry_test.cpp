@@ -9,7 +9,7 @@
 #include "models/states.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::registry_test {
 namespace {
 
 TEST(ModelRegistry, AnUnknownNameListsTheKnownOnesNearestFirst) {
@@ -186,4 +186,4 @@ TEST(CheckSpace, AllowsWhatKernelsCanNumber) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::registry_test

@@ -116,7 +116,7 @@ torch::Tensor sample_edges() {
   return torch::tensor({0, 1, 1, 2, 2, 0, 3, 0, 4, 3, 1, 0}, torch::kInt64).view({6, 2});
 }
 
-torch::Tensor positive_definite(int64_t size) {
+torch::Tensor lattice_precision(int64_t size) {
   const torch::Tensor a = torch::randn({size, size});
   return 0.3 * (a.matmul(a.t()) + torch::eye(size));
 }
@@ -243,7 +243,7 @@ std::vector<ModelSample> model_samples() {
        logistic_energy},
       {"lattice_gaussian",
        "lattice-gaussian",
-       {{"precision", positive_definite(5)}, {"mean", 2 + randn({5})}},
+       {{"precision", lattice_precision(5)}, {"mean", 2 + randn({5})}},
        {.categories = 4},
        false,
        lattice_gaussian_energy},

@@ -7,7 +7,7 @@
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::saved_model_test {
 namespace {
 
 NamedTensors state_dict(const torch::nn::Module& module) {
@@ -84,4 +84,4 @@ TEST(SavedModel, ARefusedMeanIsNamedWithItsFile) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::saved_model_test

@@ -12,7 +12,7 @@
 #include "tests/support/fuzzing.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::text_fuzz_test {
 namespace {
 
 void fuzz(const std::vector<std::string>& texts, std::string_view alphabet,
@@ -83,4 +83,4 @@ TEST(TextFuzz, BayesianNetworks) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::text_fuzz_test

@@ -12,7 +12,7 @@
 #include "train/likelihood.h"
 #include "train/objectives/pcd_objective.h"
 
-namespace isinglass {
+namespace isinglass::categorical_images_test {
 namespace {
 
 constexpr int64_t kHeight = 3, kWidth = 2, kSites = kHeight * kWidth, kValues = 3;
@@ -157,4 +157,4 @@ TEST(CategoricalImages, ModelsOfOtherStatesAreRefused) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::categorical_images_test

@@ -9,7 +9,7 @@
 
 #include "io/error.h"
 
-namespace isinglass {
+namespace isinglass::divergence_test {
 namespace {
 
 constexpr int64_t kSites = 100;
@@ -197,4 +197,4 @@ TEST(DivergenceTest, ARestoredOneGoesOn) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::divergence_test

@@ -20,7 +20,7 @@
 #include "train/objectives/pcd.h"
 #include "train/objectives/replay_buffer.h"
 
-namespace isinglass {
+namespace isinglass::likelihood_test {
 namespace {
 
 // Images of 3×4 pixels, and a base distribution whose mean no data set of these tests has.
@@ -374,4 +374,4 @@ TEST_F(WhoseNumbers, NoTwoCommandsShareThem) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::likelihood_test

@@ -9,7 +9,7 @@
 #include "io/files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::metrics_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ TEST(MetricsFileTest, AScoreWithoutALineIsLost) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::metrics_file_test

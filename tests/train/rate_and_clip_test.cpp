@@ -4,7 +4,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 
-namespace isinglass {
+namespace isinglass::rate_and_clip_test {
 namespace {
 
 // With another length, the schedule starts again at the present iteration.
@@ -105,4 +105,4 @@ TEST(ClipTest, ScalesGradientsToTheNorm) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::rate_and_clip_test

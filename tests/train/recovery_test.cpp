@@ -9,7 +9,7 @@
 #include "tests/support/trainer_fixture.h"
 #include "train/objectives/pcd_objective.h"
 
-namespace isinglass {
+namespace isinglass::recovery_test {
 namespace {
 
 PcdRun without_recovery() {
@@ -368,4 +368,4 @@ TEST(RecoveryTest, ChainsWithoutAFiniteEnergyAreDrawnAnew) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::recovery_test

@@ -11,7 +11,7 @@
 #include "tests/support/scratch.h"
 #include "train/checkpoint.h"
 
-namespace isinglass {
+namespace isinglass::run_directory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,4 +185,4 @@ TEST(CheckpointTest, CopiesIntoTheMemoryFormatOfTheTarget) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::run_directory_test

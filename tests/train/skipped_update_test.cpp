@@ -9,7 +9,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 
-namespace isinglass {
+namespace isinglass::skipped_update_test {
 namespace {
 
 constexpr int64_t kBad = 7;  // among 20 iterations
@@ -179,4 +179,4 @@ TEST(SkippedUpdate, ResumesToTheBit) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::skipped_update_test

@@ -11,7 +11,7 @@
 #include "train/objectives/pcd_objective.h"
 #include "train/trainer.h"
 
-namespace isinglass {
+namespace isinglass::stuck_chains_test {
 namespace {
 
 struct Warnings : TrainObserver {
@@ -86,4 +86,4 @@ TEST(StuckChains, AreNotFoundInHealthyTraining) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::stuck_chains_test

@@ -7,7 +7,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 
-namespace isinglass {
+namespace isinglass::trainer_evaluation_test {
 namespace {
 
 TEST(TrainerEvaluation, KeepsTheBestParameters) {
@@ -159,4 +159,4 @@ TEST(TrainerEvaluation, SecondsCountEvaluations) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::trainer_evaluation_test

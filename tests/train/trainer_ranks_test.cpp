@@ -6,7 +6,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 
-namespace isinglass {
+namespace isinglass::trainer_ranks_test {
 namespace {
 
 Exchanges sent_in(int64_t iterations, const std::string& model, const Ranks& ranks,
@@ -111,4 +111,4 @@ TEST(TrainerOnRanks, AnEvaluationThatFailsOnOneRankIsADivergenceOfAll) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::trainer_ranks_test

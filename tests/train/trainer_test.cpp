@@ -6,7 +6,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 
-namespace isinglass {
+namespace isinglass::trainer_test {
 namespace {
 
 class ResumeTest : public testing::TestWithParam<const char*> {};
@@ -342,4 +342,4 @@ TEST(TrainerTest, AFullDiskLeavesTheEarlierCheckpoints) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::trainer_test

@@ -16,7 +16,7 @@
 #include "tests/engine/transitions.h"
 #include "tests/reference/any_scale.h"
 
-namespace isinglass {
+namespace isinglass::any_scale_learning_test {
 namespace {
 
 using reference::OrderedModel;
@@ -241,4 +241,4 @@ TEST(AnyScaleDiagonal, KnowsTheVariancesOfAModelsBase) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::any_scale_learning_test

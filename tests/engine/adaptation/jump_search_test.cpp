@@ -14,7 +14,7 @@
 #include "engine/sampler.h"
 #include "models/instances/instances.h"
 
-namespace isinglass {
+namespace isinglass::jump_search_test {
 namespace {
 
 using Values = JumpSearch::Values;
@@ -225,4 +225,4 @@ TEST(JumpSearchLong, ComesNearAGridOnOrderedValues) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::jump_search_test

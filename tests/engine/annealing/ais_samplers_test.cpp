@@ -11,7 +11,7 @@
 #include "tests/reference/enumeration.h"
 #include "tests/reference/tiny_target.h"
 
-namespace isinglass {
+namespace isinglass::ais_samplers_test {
 namespace {
 
 constexpr int kSites = 4;
@@ -84,4 +84,4 @@ TEST(AisResumeRbm, ContinuesBitForBit) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::ais_samplers_test

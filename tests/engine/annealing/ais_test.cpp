@@ -15,7 +15,7 @@
 #include "tests/reference/tiny_target.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::ais_test {
 namespace {
 
 // 4×5 Ising lattice, open boundary, by enumeration of 2^20 states in plain double arithmetic.
@@ -378,4 +378,4 @@ TEST(AisSchedule, FollowsThePilot) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::ais_test

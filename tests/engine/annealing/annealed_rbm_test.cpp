@@ -8,7 +8,7 @@
 
 #include "engine/registry.h"
 
-namespace isinglass {
+namespace isinglass::annealed_rbm_test {
 namespace {
 
 constexpr int kSites = 3, kHidden = 2, kStates = 1 << kSites;
@@ -125,4 +125,4 @@ TEST(AnnealedRbm, SweepsDrawFromTheConditionalsOfTheScaledRbm) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::annealed_rbm_test

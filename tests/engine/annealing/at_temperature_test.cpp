@@ -18,7 +18,7 @@
 #include "models/network/rbm.h"
 #include "tests/engine/invariance.h"
 
-namespace isinglass {
+namespace isinglass::at_temperature_test {
 namespace {
 
 constexpr int kSites = 4;
@@ -122,4 +122,4 @@ TEST(AtTemperature, RefusesTemperaturesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::at_temperature_test

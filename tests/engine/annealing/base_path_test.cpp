@@ -17,7 +17,7 @@
 #include "models/network/rbm.h"
 #include "tests/engine/invariance.h"
 
-namespace isinglass {
+namespace isinglass::base_path_test {
 namespace {
 
 constexpr int kSites = 5;
@@ -111,4 +111,4 @@ TEST(BasePath, DrawsAreOfTheBase) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::base_path_test

@@ -12,7 +12,7 @@
 #include "models/network/rbm.h"
 #include "tests/engine/invariance.h"
 
-namespace isinglass {
+namespace isinglass::base_weights_test {
 namespace {
 
 constexpr int kSites = 5;
@@ -84,4 +84,4 @@ TEST(BaseWeights, RepeatThemselves) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::base_weights_test

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace isinglass {
+namespace isinglass::convergence_monitor_test {
 namespace {
 
 // Returns R̂ after the first check, for energies that stay constant.
@@ -26,4 +26,4 @@ TEST(ConvergenceMonitor, OneEnergyEverywhereIsAgreement) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::convergence_monitor_test

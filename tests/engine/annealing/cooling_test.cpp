@@ -17,7 +17,7 @@
 #include "tests/engine/invariance.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::cooling_test {
 namespace {
 
 constexpr int64_t kSites = 4;
@@ -318,4 +318,4 @@ TEST(BestSolution, IsTheSameOfStepsTogether) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::cooling_test

@@ -11,7 +11,7 @@
 #include "models/lattice/categorical.h"
 #include "tests/engine/invariance.h"
 
-namespace isinglass {
+namespace isinglass::annealing_few_changes_test {
 namespace {
 
 using torch::Tensor;
@@ -235,4 +235,4 @@ TEST(FewChanges, HashesAndRefusals) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::annealing_few_changes_test

@@ -15,7 +15,7 @@
 #include "tests/engine/annealing/both_ways.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::normal_start_test {
 namespace {
 
 using torch::Tensor;
@@ -258,4 +258,4 @@ TEST(TemperedNormal, CrossesBetweenModes) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::normal_start_test

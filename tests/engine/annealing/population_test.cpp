@@ -11,7 +11,7 @@
 #include "models/lattice/ising.h"
 #include "tests/engine/invariance.h"
 
-namespace isinglass {
+namespace isinglass::population_test {
 namespace {
 
 using torch::Tensor;
@@ -101,4 +101,4 @@ TEST(Population, ResampledDrawsHaveTheLawOfTheNextTemperature) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::population_test

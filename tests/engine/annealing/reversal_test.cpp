@@ -13,7 +13,7 @@
 #include "tests/engine/invariance.h"
 #include "tests/reference/tiny_target.h"
 
-namespace isinglass {
+namespace isinglass::reversal_test {
 namespace {
 
 using torch::Tensor;
@@ -216,4 +216,4 @@ TEST(Reversal, OfDampedTrajectories) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::reversal_test

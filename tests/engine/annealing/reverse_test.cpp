@@ -18,7 +18,7 @@
 #include "tests/reference/transfer_matrix.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::reverse_test {
 namespace {
 
 torch::Tensor ids_from(int64_t first, int64_t count) {
@@ -340,4 +340,4 @@ TEST(ReverseStartStates, MustBeStatesOneAChain) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::reverse_test

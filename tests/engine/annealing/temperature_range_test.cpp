@@ -17,7 +17,7 @@
 #include "models/lattice/potts.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::temperature_range_test {
 namespace {
 
 using torch::Tensor;
@@ -184,4 +184,4 @@ TEST(RangeWatch, MeasuresAtTheEndsOfBurnIn) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::temperature_range_test

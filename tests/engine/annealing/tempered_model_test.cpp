@@ -13,7 +13,7 @@
 #include "tests/engine/invariance.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::tempered_model_test {
 namespace {
 
 using torch::Tensor;
@@ -256,4 +256,4 @@ TEST(Tempered, ALatticeOfOneBetaIsALattice) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tempered_model_test

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace isinglass {
+namespace isinglass::verdict_test {
 namespace {
 
 // Returns the diagnostics of 50 chains; closed by default.
@@ -118,4 +118,4 @@ TEST(Verdict, IntervalsContainTheErrorsOfTheirEnds) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::verdict_test

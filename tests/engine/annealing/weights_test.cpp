@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace isinglass {
+namespace isinglass::weights_test {
 namespace {
 
 // Works of a Gaussian: w_F ~ N(c − s²/2, s²), w_R ~ N(−c − s²/2, s²) obey Crooks' relation
@@ -108,4 +108,4 @@ TEST(LogWeights, TooFewAreSaidInWords) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::weights_test

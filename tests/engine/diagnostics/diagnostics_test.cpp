@@ -17,7 +17,7 @@
 #include "io/pt/pt_file.h"
 #include "tests/support/source_tree.h"
 
-namespace isinglass {
+namespace isinglass::diagnostics_test {
 namespace {
 
 torch::Tensor ar1(int64_t n, int64_t chains, double rho) {
@@ -291,4 +291,4 @@ TEST(BurnInTime, IsUndefinedForChainsThatFreeze) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::diagnostics_test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace isinglass {
+namespace isinglass::ess_test {
 namespace {
 
 // N / (−1 + 2 Σ (N−k)/N ρ_k), cut at the first negative ρ_k, in O(N²).
@@ -85,4 +85,4 @@ TEST(LegacyEss, CountsStuckChainsAsNothing) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::ess_test

@@ -8,7 +8,7 @@
 
 #include "engine/diagnostics/rank_normalised.h"
 
-namespace isinglass {
+namespace isinglass::ties_test {
 namespace {
 
 torch::Tensor reals(const std::vector<double>& values) {
@@ -88,4 +88,4 @@ TEST(Ties, KeepEnergiesThatDiffer) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::ties_test

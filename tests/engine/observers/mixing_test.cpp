@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace isinglass {
+namespace isinglass::mixing_test {
 namespace {
 
 StateSpace space_of(int64_t sites, int64_t categories) {
@@ -79,4 +79,4 @@ TEST(MixingWatch, CountsTheStepsThatChangedTheState) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::mixing_test

@@ -12,7 +12,7 @@
 #include "engine/run/run.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::recorded_energy_test {
 namespace {
 
 constexpr int64_t kChains = 8, kSteps = 200;
@@ -101,4 +101,4 @@ INSTANTIATE_TEST_SUITE_P(Models, RecordedEnergy, testing::ValuesIn(model_samples
                          [](const auto& sample) { return sample.param.label; });
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::recorded_energy_test

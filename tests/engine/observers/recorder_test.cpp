@@ -6,7 +6,7 @@
 #include "engine/observers/states.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::recorder_test {
 namespace {
 
 // A grid cell measures the speed of `isinglass sample`: no observer asks for every kept step.
@@ -52,4 +52,4 @@ TEST(RecorderTest, AMappedFileHoldsWhatMemoryHolds) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::recorder_test

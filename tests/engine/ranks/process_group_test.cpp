@@ -5,7 +5,7 @@
 
 #include "io/error.h"
 
-namespace isinglass {
+namespace isinglass::process_group_test {
 namespace {
 
 using torch::Tensor;
@@ -26,4 +26,4 @@ TEST(ProcessGroup, NeedsAGpuForEveryRank) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::process_group_test

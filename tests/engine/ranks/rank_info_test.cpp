@@ -8,7 +8,7 @@
 
 #include "io/error.h"
 
-namespace isinglass {
+namespace isinglass::rank_info_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -121,4 +121,4 @@ TEST(RankInfoOfJob, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::rank_info_test

@@ -12,7 +12,7 @@
 #include "io/error.h"
 #include "io/torch.h"
 
-namespace isinglass {
+namespace isinglass::capture_test {
 namespace {
 
 struct WrittenGraph {
@@ -104,4 +104,4 @@ TEST_F(FailedCaptureGpu, LeavesCudaUsableAfterAnErrorOfTheHost) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::capture_test

@@ -11,7 +11,7 @@
 #include "tests/engine/transitions.h"
 #include "tests/reference/any_scale.h"
 
-namespace isinglass {
+namespace isinglass::any_scale_test {
 namespace {
 
 using reference::AnyScaleFault;
@@ -291,4 +291,4 @@ TEST(AnyScaleValueTerm, FlatTargetIsSymmetric) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::any_scale_test

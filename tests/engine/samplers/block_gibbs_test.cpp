@@ -14,7 +14,7 @@
 #include "tests/reference/block.h"
 #include "tests/reference/lattice_target.h"
 
-namespace isinglass {
+namespace isinglass::block_gibbs_test {
 namespace {
 
 using reference::BlockRule;
@@ -305,4 +305,4 @@ TEST(BlockOptions, WhatDoesNotFitIsRefusedWithWhatWould) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::block_gibbs_test

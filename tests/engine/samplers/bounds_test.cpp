@@ -12,7 +12,7 @@
 #include "tests/engine/samplers/hamiltonian_fixture.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::bounds_test {
 namespace {
 
 constexpr double kErrors = 4;  // standard errors
@@ -155,4 +155,4 @@ TEST(Bounded, ChainsStartInside) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bounds_test

@@ -11,7 +11,7 @@
 #include "tests/engine/invariance.h"
 #include "tests/reference/lattice_target.h"
 
-namespace isinglass {
+namespace isinglass::cluster_gibbs_test {
 namespace {
 
 using reference::TinyLattice;
@@ -95,4 +95,4 @@ TEST(ClusterGibbs, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::cluster_gibbs_test

@@ -13,7 +13,7 @@
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::conditional_law_test {
 namespace {
 
 using torch::Tensor;
@@ -169,4 +169,4 @@ INSTANTIATE_TEST_SUITE_P(Models, ConditionalLaw, testing::ValuesIn(kinds()),
                          [](const auto& info) { return info.param.label; });
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::conditional_law_test

@@ -14,7 +14,7 @@
 #include "tests/reference/informed_moves.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::exact_path_test {
 namespace {
 
 using reference::G;
@@ -352,4 +352,4 @@ TEST(RandomStates, PermutationsAreUniform) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::exact_path_test

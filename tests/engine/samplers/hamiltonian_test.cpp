@@ -6,7 +6,7 @@
 #include "tests/engine/samplers/hamiltonian_fixture.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::hamiltonian_test {
 namespace {
 
 constexpr double kErrors = 4;  // standard errors
@@ -369,4 +369,4 @@ TEST(HamiltonianGpu, MovesAsOnTheCpu) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::hamiltonian_test

@@ -10,7 +10,7 @@
 #include "io/error.h"
 #include "tests/engine/transitions.h"
 
-namespace isinglass {
+namespace isinglass::jump_test {
 namespace {
 
 using reference::Fault;
@@ -180,4 +180,4 @@ TEST(JumpOptions, ImpossibleOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::jump_test

@@ -12,7 +12,7 @@
 #include "tests/engine/samplers/dense_model.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::local_step_test {
 namespace {
 
 torch::Tensor grid_edges(int64_t n, bool periodic) {
@@ -251,4 +251,4 @@ TEST(LocalStep, EnergiesStayTrue) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::local_step_test

@@ -7,7 +7,7 @@
 #include "io/error.h"
 #include "tests/engine/transitions.h"
 
-namespace isinglass {
+namespace isinglass::no_backtrack_test {
 namespace {
 
 using reference::G;
@@ -114,4 +114,4 @@ TEST(NoBacktrackRadius, AdaptedRKeepsWithinTheSites) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::no_backtrack_test

@@ -6,7 +6,7 @@
 #include "tests/reference/any_scale.h"
 #include "tests/reference/no_backtrack.h"
 
-namespace isinglass {
+namespace isinglass::ordered_path_test {
 namespace {
 
 using reference::G;
@@ -85,4 +85,4 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 INSTANTIATE_TEST_SUITE_P(All, OrderedPathExactness, testing::ValuesIn(cases()), case_name);
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::ordered_path_test

@@ -12,7 +12,7 @@
 #include "tests/engine/samplers/small_rbm.h"
 #include "tests/engine/transitions.h"
 
-namespace isinglass {
+namespace isinglass::rbm_gibbs_test {
 namespace {
 
 const SamplerOptions kSweeps{.scan = Scan::kChromatic};
@@ -145,4 +145,4 @@ TEST(HiddenSweepGpu, MakesTheSweepsOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::rbm_gibbs_test

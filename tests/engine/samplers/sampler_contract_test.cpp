@@ -10,7 +10,7 @@
 #include "models/on_base.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::sampler_contract_test {
 namespace {
 
 constexpr int64_t kChains = 12, kSteps = 6;
@@ -265,4 +265,4 @@ TEST(Adaptation, ReachesItsTargetInBurnInOnly) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::sampler_contract_test

@@ -9,7 +9,7 @@
 #include "tests/models/samples.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::sampler_defaults_test {
 namespace {
 
 constexpr int64_t kChains = 20;
@@ -119,4 +119,4 @@ TEST(SamplerDefaults, DoNotSoftenWhatIsGiven) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::sampler_defaults_test

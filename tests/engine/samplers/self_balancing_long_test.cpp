@@ -18,7 +18,7 @@
 #include "engine/sampler.h"
 #include "models/lattice/ising.h"
 
-namespace isinglass {
+namespace isinglass::self_balancing_long_test {
 namespace {
 
 constexpr int64_t kBurnIn = 2000, kSteps = 20000;
@@ -99,4 +99,4 @@ TEST_P(SelfBalancingLong, LearnsAFunctionAmongTheBest) {
 INSTANTIATE_TEST_SUITE_P(Coupling, SelfBalancingLong, testing::Values(0.0, 1.0));
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::self_balancing_long_test

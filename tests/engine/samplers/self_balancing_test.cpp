@@ -15,7 +15,7 @@
 #include "tests/engine/transitions.h"
 #include "tests/reference/self_balancing.h"
 
-namespace isinglass {
+namespace isinglass::self_balancing_test {
 namespace {
 
 using reference::Fault;
@@ -299,4 +299,4 @@ TEST(SelfBalancingTraining, StaysFiniteFarOut) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::self_balancing_test

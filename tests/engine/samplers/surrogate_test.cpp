@@ -23,7 +23,7 @@
 #include "tests/engine/transitions.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::surrogate_test {
 namespace {
 
 constexpr double kBound = 1.5;
@@ -313,4 +313,4 @@ TEST(BaseMoves, AreTheDefaultOfResidualModelsOnly) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::surrogate_test

@@ -10,7 +10,7 @@
 #include "engine/semidefinite/diagonal_rules.h"
 #include "io/error.h"
 
-namespace isinglass {
+namespace isinglass::bound_test {
 namespace {
 
 // Values by data/semidefinite_reference.py. The lattice's are in closed form: 2 × the number of
@@ -198,4 +198,4 @@ TEST(Semidefinite, ADiagonalThatIsNotFiniteIsAFailure) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bound_test

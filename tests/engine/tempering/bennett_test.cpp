@@ -13,7 +13,7 @@
 #include "models/lattice/ising.h"
 #include "models/network/rbm.h"
 
-namespace isinglass {
+namespace isinglass::bennett_test {
 namespace {
 
 torch::Generator generator(uint64_t seed) {
@@ -159,4 +159,4 @@ TEST(TemperedLogZ, OfAnRbm) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bennett_test

@@ -13,7 +13,7 @@
 #include "tests/engine/tempering/product_law.h"
 #include "tests/engine/transitions.h"
 
-namespace isinglass {
+namespace isinglass::tempering_exactness_test {
 namespace {
 
 constexpr int64_t kEnsembles = 12000, kMany = 60000;
@@ -268,4 +268,4 @@ TEST(TemperedMistakes, TheSignOfVIsSeen) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tempering_exactness_test

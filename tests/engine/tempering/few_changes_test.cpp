@@ -15,7 +15,7 @@
 #include "tests/engine/annealing/both_ways.h"
 #include "tests/engine/invariance.h"
 
-namespace isinglass {
+namespace isinglass::tempering_few_changes_test {
 namespace {
 
 using torch::Tensor;
@@ -153,4 +153,4 @@ TEST(FewChangesInAnnealing, LogZIsThatOfTheBall) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tempering_few_changes_test

@@ -11,7 +11,7 @@
 #include "tests/engine/annealing/both_ways.h"
 #include "tests/engine/invariance.h"
 
-namespace isinglass {
+namespace isinglass::forbidden_states_test {
 namespace {
 
 using torch::Tensor;
@@ -181,4 +181,4 @@ TEST(SitesOnAPath, AreNotEvaluatedAnew) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::forbidden_states_test

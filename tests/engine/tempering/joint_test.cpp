@@ -12,7 +12,7 @@
 #include "tests/engine/tempering/product_law.h"
 #include "tests/engine/transitions.h"
 
-namespace isinglass {
+namespace isinglass::joint_test {
 namespace {
 
 constexpr int kSites = 2, kHidden = 3;
@@ -208,4 +208,4 @@ TEST(TemperedRbm, TheJointPathIsOfRbmsAlone) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::joint_test

@@ -14,7 +14,7 @@
 #include "models/lattice/potts.h"
 #include "tests/reference/kaufman.h"
 
-namespace isinglass {
+namespace isinglass::lattice_test {
 namespace {
 
 IsingModel torus(int side, double coupling) {
@@ -126,4 +126,4 @@ TEST(TemperedLatticeLong, BothSignsOfTheMagnetisation) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::lattice_test

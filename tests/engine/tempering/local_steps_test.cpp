@@ -11,7 +11,7 @@
 #include "models/lattice/potts.h"
 #include "tests/engine/samplers/dense_model.h"
 
-namespace isinglass {
+namespace isinglass::local_steps_test {
 namespace {
 
 constexpr int64_t kEnsembles = 4, kRungs = 5;
@@ -119,4 +119,4 @@ TEST(TemperedLocalSteps, AdaptedPathsAreThoseOfTheDenseKernels) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::local_steps_test

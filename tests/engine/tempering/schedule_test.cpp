@@ -14,7 +14,7 @@
 #include "models/lattice/ising.h"
 #include "models/registry.h"
 
-namespace isinglass {
+namespace isinglass::schedule_test {
 namespace {
 
 TEST(MonotoneCubic, GoesThroughItsPointsAndNeverFalls) {
@@ -205,4 +205,4 @@ TEST(Tempering, RefusesWhatCannotBeTempered) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::schedule_test

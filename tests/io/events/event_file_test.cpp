@@ -11,7 +11,7 @@
 #include "io/files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::event_file_test {
 namespace {
 
 TEST(EventFiles, ChecksumsAreThoseOfTheStandard) {
@@ -52,4 +52,4 @@ TEST(EventFiles, RefuseWhatIsNoPicture) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::event_file_test

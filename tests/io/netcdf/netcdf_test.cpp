@@ -18,7 +18,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/source_tree.h"
 
-namespace isinglass {
+namespace isinglass::netcdf_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -217,4 +217,4 @@ TEST_F(InferenceData, AFullDiskIsSaidInOneLineAndLeavesTheDraws) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::netcdf_test

@@ -10,7 +10,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/source_tree.h"
 
-namespace isinglass {
+namespace isinglass::pt_file_test {
 namespace {
 
 std::filesystem::path corpus(const std::string& name) {
@@ -326,4 +326,4 @@ TEST(PtFileLong, MoreThanFourGigabytes) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::pt_file_test

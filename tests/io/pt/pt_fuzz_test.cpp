@@ -14,7 +14,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-namespace isinglass {
+namespace isinglass::pt_fuzz_test {
 namespace {
 
 using Records = std::vector<std::pair<std::string, std::string>>;
@@ -119,4 +119,4 @@ TEST(PtFuzz, MutatedStoragesAreReadAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::pt_fuzz_test

@@ -7,7 +7,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/source_tree.h"
 
-namespace isinglass {
+namespace isinglass::pt_python_test {
 namespace {
 
 std::string python() {
@@ -86,4 +86,4 @@ TEST(PtPython, FilesGoBothWays) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::pt_python_test

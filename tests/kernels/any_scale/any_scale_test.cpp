@@ -12,7 +12,7 @@
 #include "kernels/ops/random.h"
 #include "kernels/random/normal.h"
 
-namespace isinglass {
+namespace isinglass::any_scale_test {
 namespace {
 
 // log q(v) of one site as docs/concepts/samplers.md writes it, in long double.
@@ -126,4 +126,4 @@ TEST(Normals, HaveTheirMoments) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::any_scale_test

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace isinglass {
+namespace isinglass::balancing_test {
 namespace {
 
 constexpr Balancing kAll[] = {Balancing::kSqrt, Balancing::kBarker, Balancing::kMin,
@@ -43,4 +43,4 @@ TEST(BalancingFunctions, AreBalancedAndFiniteFarOut) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::balancing_test

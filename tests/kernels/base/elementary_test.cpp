@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace isinglass {
+namespace isinglass::elementary_test {
 namespace {
 
 constexpr int kNumbers = 100000;
@@ -120,4 +120,4 @@ TEST(Elementary, Float32IsAccurate) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::elementary_test

@@ -11,7 +11,7 @@
 #include "kernels/path/exact_path.h"
 #include "kernels/path/first_order_path.h"
 
-namespace isinglass {
+namespace isinglass::thread_memory_test {
 namespace {
 
 TEST(ThreadMemory, IsReservedWhereItIsNotYet) {
@@ -68,4 +68,4 @@ TEST(ThreadMemory, KernelsThrowWhereItIsShort) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::thread_memory_test

@@ -9,7 +9,7 @@
 
 #include "kernels/base/threads_cpu.h"
 
-namespace isinglass {
+namespace isinglass::threads_test {
 namespace {
 
 constexpr double kNumbers = 1e5;
@@ -98,4 +98,4 @@ TEST(TimedLoop, ShortLoopsStayOnTheCallersThread) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::threads_test

@@ -8,7 +8,7 @@
 #include "kernels/gibbs/fast/kept_fields_cpu.h"
 #include "kernels/lattice/exact_sums_cpu.h"
 
-namespace isinglass {
+namespace isinglass::kept_fields_test {
 namespace {
 
 constexpr int64_t kChains = 11;  // two groups, the second not full
@@ -166,4 +166,4 @@ TEST(KeptFields, OtherWeightsDoNotDrift) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::kept_fields_test

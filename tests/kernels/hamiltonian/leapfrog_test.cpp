@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace isinglass {
+namespace isinglass::leapfrog_test {
 namespace {
 
 constexpr ParticleShape kShape{6, 4, 3, 0.5};  // two groups of three
@@ -140,4 +140,4 @@ TEST(Leapfrog, RefreshedMomentaHaveTheirMassAndMemory) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::leapfrog_test

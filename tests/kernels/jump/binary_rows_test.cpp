@@ -8,7 +8,7 @@
 #include "kernels/base/differences.h"
 #include "kernels/jump/fast/binary_rows_cpu.h"
 
-namespace isinglass {
+namespace isinglass::binary_rows_test {
 namespace {
 
 // A chain of binary sites at once against its sites one by one, whatever its length.
@@ -43,4 +43,4 @@ TEST(BinaryRows, FlipsEqualSingleSites) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::binary_rows_test

@@ -11,7 +11,7 @@
 #include "kernels/jump/transition_rows.h"
 #include "tests/reference/jump.h"
 
-namespace isinglass {
+namespace isinglass::jump_test {
 namespace {
 
 using reference::G;
@@ -264,4 +264,4 @@ TEST(JumpRows, NoNumberInNoNumberOut) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::jump_test

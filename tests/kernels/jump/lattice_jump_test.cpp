@@ -9,7 +9,7 @@
 #include "tests/kernels/instruction_sets.h"
 #include "tests/kernels/lattice/random_graph.h"
 
-namespace isinglass {
+namespace isinglass::lattice_jump_test {
 namespace {
 
 constexpr int64_t kSteps = 12;
@@ -128,4 +128,4 @@ TEST(LatticeJump, StepsAreThoseWithoutATable) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::lattice_jump_test

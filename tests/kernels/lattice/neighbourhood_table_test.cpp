@@ -10,7 +10,7 @@
 #include "tests/kernels/instruction_sets.h"
 #include "tests/kernels/lattice/random_graph.h"
 
-namespace isinglass {
+namespace isinglass::neighbourhood_table_test {
 namespace {
 
 TEST(NeighbourhoodTable, AnswersAreThoseOfTheLattice) {
@@ -187,4 +187,4 @@ TEST(NeighbourhoodTable, OtherWordsDecideWhereTheFirstDoesNot) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::neighbourhood_table_test

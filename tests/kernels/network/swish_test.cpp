@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace isinglass {
+namespace isinglass::swish_test {
 namespace {
 
 class SwishKernel : public testing::TestWithParam<torch::ScalarType> {};
@@ -54,4 +54,4 @@ INSTANTIATE_TEST_SUITE_P(Precisions, SwishKernel,
                          [](const auto& info) { return std::string(c10::toString(info.param)); });
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::swish_test

@@ -11,7 +11,7 @@
 #include "kernels/path/fast/row_weights_cpu.h"
 #include "kernels/path/move_weights.h"
 
-namespace isinglass {
+namespace isinglass::block_weights_test {
 namespace {
 
 // This property makes a step that refreshes some weights equal to one that computes all again.
@@ -71,4 +71,4 @@ TEST(RowWeights, EqualThoseOfSingleValues) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::block_weights_test

@@ -7,7 +7,7 @@
 
 #include "kernels/ops/path.h"
 
-namespace isinglass {
+namespace isinglass::exact_path_test {
 namespace {
 
 enum class Kind { kBinary, kOneHot, kSwaps };
@@ -207,4 +207,4 @@ TEST(ExactPathTables, MorePairsThanHaveANumberAreRefused) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::exact_path_test

@@ -8,7 +8,7 @@
 #include "kernels/ops/path.h"
 #include "tests/reference/enumeration.h"
 
-namespace isinglass {
+namespace isinglass::first_order_path_test {
 namespace {
 
 using reference::Matrix;
@@ -189,4 +189,4 @@ TEST(PathLength, MeanIsR) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::first_order_path_test

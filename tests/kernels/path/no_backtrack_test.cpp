@@ -9,7 +9,7 @@
 
 #include "kernels/ops/path.h"
 
-namespace isinglass {
+namespace isinglass::no_backtrack_test {
 namespace {
 
 using reference::Matrix;
@@ -150,4 +150,4 @@ TEST(NoBacktrackDominantSite, TheRestKeepsItsProbabilities) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::no_backtrack_test

@@ -12,7 +12,7 @@
 #include "kernels/path/sum_tree.h"
 #include "kernels/path/weight_sums_cpu.h"
 
-namespace isinglass {
+namespace isinglass::weight_sums_test {
 namespace {
 
 TEST(LogProduct, AddsLogarithmsOfAnyNumbers) {
@@ -154,4 +154,4 @@ TEST(WeightSums, UpdatedEqualBuilt) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::weight_sums_test

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace isinglass {
+namespace isinglass::bernoulli_test {
 namespace {
 
 constexpr int kCount = 32;
@@ -101,4 +101,4 @@ TEST(Bernoulli, FewDrawsAreUncertain) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bernoulli_test

@@ -9,7 +9,7 @@
 #include "kernels/random/fast/normal_rows_cpu.h"
 #include "tests/kernels/instruction_sets.h"
 
-namespace isinglass {
+namespace isinglass::normal_test {
 namespace {
 
 constexpr PhiloxStream kDraws{99, 3, 4};
@@ -51,4 +51,4 @@ TEST(NormalCalls, AreFiniteAtTheEndsOfTheirUniforms) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::normal_test

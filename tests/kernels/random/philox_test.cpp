@@ -11,7 +11,7 @@
 #include "kernels/random/fast/philox_cpu.h"
 #include "tests/kernels/instruction_sets.h"
 
-namespace isinglass {
+namespace isinglass::philox_test {
 namespace {
 
 struct KnownAnswer {
@@ -117,4 +117,4 @@ TEST(Philox, IntegersBelowAreUniform) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::philox_test

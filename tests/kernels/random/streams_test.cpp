@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace isinglass {
+namespace isinglass::streams_test {
 namespace {
 
 constexpr auto kStreams = static_cast<uint64_t>(RandomStream::kCount);
@@ -50,4 +50,4 @@ TEST(Streams, SamplingHasTheSeedItself) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::streams_test

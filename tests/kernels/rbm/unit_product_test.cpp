@@ -6,7 +6,7 @@
 
 #include "kernels/rbm/unit_product_cpu.h"
 
-namespace isinglass {
+namespace isinglass::unit_product_test {
 namespace {
 
 constexpr int64_t kColumns = 3;
@@ -68,4 +68,4 @@ TEST(UnitProduct, CountsMoreGroupsInUseThan16BitsDo) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::unit_product_test

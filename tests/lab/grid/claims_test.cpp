@@ -9,7 +9,7 @@
 #include "lab/grid/rows.h"
 #include "tests/lab/grid/claims_fixture.h"
 
-namespace isinglass {
+namespace isinglass::claims_test {
 namespace {
 
 TEST(Claims, BeatsNeedsADifferenceAboveItsError) {
@@ -370,4 +370,4 @@ TEST(GridRows, CsvQuotesWhatNeedsIt) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::claims_test

@@ -6,7 +6,7 @@
 #include "engine/diagnostics/ess.h"
 #include "lab/grid/metrics/cell_run.h"
 
-namespace isinglass {
+namespace isinglass::metrics_test {
 namespace {
 
 constexpr int64_t kDraws = 200, kChains = 12;
@@ -64,4 +64,4 @@ TEST_F(EssMetric, TheErrorIsOfGroups) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::metrics_test

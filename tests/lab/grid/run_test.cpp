@@ -12,7 +12,7 @@
 #include "tests/support/ranks_of_threads.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::run_test {
 namespace {
 
 // Rank 0 takes as long for its first cell as the other rank for all remaining ones. With fixed
@@ -152,4 +152,4 @@ TEST(Grid, ACellOfAnyPathIsKept) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::run_test

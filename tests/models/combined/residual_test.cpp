@@ -18,7 +18,7 @@
 #include "tests/models/samples.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::residual_test {
 namespace {
 
 constexpr int64_t kHeight = 5, kWidth = 6, kSites = kHeight * kWidth;
@@ -248,4 +248,4 @@ TEST(Residual, EvaluatesOnItsBase) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::residual_test

@@ -9,7 +9,7 @@
 #include "models/instances/instances.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::wrong_gradient_test {
 namespace {
 
 using Points = std::vector<std::pair<double, double>>;
@@ -108,4 +108,4 @@ TEST(WrongGradient, ImageGaussiansHaveVariancesOfTheirSeed) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::wrong_gradient_test

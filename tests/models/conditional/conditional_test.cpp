@@ -10,7 +10,7 @@
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
 
-namespace isinglass {
+namespace isinglass::conditional_test {
 namespace {
 
 using torch::Tensor;
@@ -199,4 +199,4 @@ TEST(FixedSites, SayWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::conditional_test

@@ -9,7 +9,7 @@
 #include "tests/models/samples.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::bayesnet_test {
 namespace {
 
 std::string network() {
@@ -198,4 +198,4 @@ TEST(BayesNetFile, MarkovNetworksAreProductsOfTables) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bayesnet_test

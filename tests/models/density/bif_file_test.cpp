@@ -8,7 +8,7 @@
 #include "io/files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::bif_file_test {
 namespace {
 
 // Rain causes a wet lawn, and rain and the sprinkler (with three values) make the road slippery.
@@ -145,4 +145,4 @@ TEST(BifFile, DamageIsNamed) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bif_file_test

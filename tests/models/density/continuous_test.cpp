@@ -10,7 +10,7 @@
 #include "tests/models/script_files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::continuous_test {
 namespace {
 
 ModelSample sample_of(const std::string& label) {
@@ -220,4 +220,4 @@ TEST_F(Scripts, NeedSitesAndATorchScriptFile) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::continuous_test

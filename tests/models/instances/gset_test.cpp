@@ -11,7 +11,7 @@
 #include "io/sha256.h"
 #include "models/instances/rudy.h"
 
-namespace isinglass {
+namespace isinglass::gset_test {
 namespace {
 
 // The SHA-256 of each published file, whose lines u v weight are sorted by numbers and have single
@@ -143,4 +143,4 @@ TEST(Gset, ToriWithoutSignsKnowTheirLargestCut) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::gset_test

@@ -7,7 +7,7 @@
 
 #include "io/error.h"
 
-namespace isinglass {
+namespace isinglass::instances_test {
 namespace {
 
 torch::Tensor buffer(const EnergyModel& model, const std::string& name) {
@@ -131,4 +131,4 @@ TEST(Instances, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::instances_test

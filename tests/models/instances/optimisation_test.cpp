@@ -9,7 +9,7 @@
 #include "models/instances/instances.h"
 #include "models/lattice/graph_problem.h"
 
-namespace isinglass {
+namespace isinglass::optimisation_test {
 namespace {
 
 std::shared_ptr<GraphProblem> problem(const std::string& text) {
@@ -244,4 +244,4 @@ TEST(OptimisationInstances, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::optimisation_test

@@ -7,7 +7,7 @@
 #include "kernels/ops/lattice.h"
 #include "models/lattice/ising.h"
 
-namespace isinglass {
+namespace isinglass::dense_lattice_test {
 namespace {
 
 torch::Tensor all_pairs(int64_t sites) {
@@ -117,4 +117,4 @@ TEST(DenseLattice, IsBinaryFiniteAndOfManyNeighbours) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::dense_lattice_test

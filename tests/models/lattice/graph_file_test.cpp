@@ -7,7 +7,7 @@
 #include "io/files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::graph_file_test {
 namespace {
 
 class GraphFile : public testing::Test {
@@ -231,4 +231,4 @@ TEST_F(GraphFile, TheComplementHasTheOtherPairs) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::graph_file_test

@@ -7,7 +7,7 @@
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::graph_problem_test {
 namespace {
 
 constexpr int kVertices = 9;
@@ -145,4 +145,4 @@ INSTANTIATE_TEST_SUITE_P(All, GraphProblems, testing::Values("maxcut", "mis", "m
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::graph_problem_test

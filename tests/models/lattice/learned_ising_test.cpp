@@ -8,7 +8,7 @@
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::learned_ising_test {
 namespace {
 
 using torch::Tensor;
@@ -138,4 +138,4 @@ TEST(LearnedIsing, IsReadBackWithItsEdges) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::learned_ising_test

@@ -12,7 +12,7 @@
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::quadratic_file_test {
 namespace {
 
 using Function = std::function<double(const std::vector<double>&)>;
@@ -184,4 +184,4 @@ TEST_F(QuadraticFile, WhatIsNoFunctionIsRefusedByLine) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::quadratic_file_test

@@ -5,7 +5,7 @@
 
 #include "models/registry.h"
 
-namespace isinglass {
+namespace isinglass::init_smooth_test {
 namespace {
 
 constexpr int64_t kHeight = 12, kWidth = 10, kSites = kHeight * kWidth, kLevels = 256;
@@ -86,4 +86,4 @@ TEST(InitSmooth, EnergiesOfTheBaseAreNearZero) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::init_smooth_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace isinglass {
+namespace isinglass::rbm_test {
 namespace {
 
 using torch::Tensor;
@@ -72,4 +72,4 @@ TEST(RbmSweeps, KnowAHiddenUnitBeyondManyOthers) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::rbm_test

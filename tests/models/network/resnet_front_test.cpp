@@ -7,7 +7,7 @@
 #include "models/network/front.h"
 #include "models/registry.h"
 
-namespace isinglass {
+namespace isinglass::resnet_front_test {
 namespace {
 
 torch::nn::Conv2d layer(int64_t from, int64_t to, int64_t kernel, int64_t stride) {
@@ -132,4 +132,4 @@ TEST(ResNetFront, FollowsTheParameters) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::resnet_front_test

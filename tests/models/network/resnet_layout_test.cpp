@@ -8,7 +8,7 @@
 #include "models/energy_model.h"
 #include "models/registry.h"
 
-namespace isinglass {
+namespace isinglass::resnet_layout_test {
 namespace {
 
 thread_local std::vector<std::string>* copies = nullptr;
@@ -91,4 +91,4 @@ TEST(ResNetLayout, AnImageOfOneChannelIsChannelsLastByItsStrides) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::resnet_layout_test

@@ -8,7 +8,7 @@
 #include "tests/support/training_fixture.h"
 #include "train/objectives/replay_buffer.h"
 
-namespace isinglass {
+namespace isinglass::batches_test {
 namespace {
 
 std::vector<int64_t> sorted(const torch::Tensor& t) {
@@ -158,4 +158,4 @@ TEST(ReplayBufferTest, WritesBack) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::batches_test

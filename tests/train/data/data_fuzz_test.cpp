@@ -19,7 +19,7 @@
 #include "train/data/formats/npy.h"
 #include "train/data/formats/numpy_pickle.h"
 
-namespace isinglass {
+namespace isinglass::data_fuzz_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ TEST(DataFuzz, OwnImages) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::data_fuzz_test

@@ -13,7 +13,7 @@
 #include "train/data/formats/idx.h"
 #include "train/data/readers.h"
 
-namespace isinglass {
+namespace isinglass::datasets_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -314,4 +314,4 @@ TEST(Describe, LeavesOtherFilesAloneAndRefusesCorruptOnes) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::datasets_test

@@ -15,7 +15,7 @@
 #include "tests/support/faulty_server.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::fetch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -296,4 +296,4 @@ TEST(MissingFiles, NameTheCommandThatDownloadsThem) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::fetch_test

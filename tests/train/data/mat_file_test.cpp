@@ -11,7 +11,7 @@
 #include "tests/support/scratch.h"
 #include "train/data/describe.h"
 
-namespace isinglass {
+namespace isinglass::mat_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -205,4 +205,4 @@ TEST(MatFiles, DescribesTheLargestArray) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::mat_file_test

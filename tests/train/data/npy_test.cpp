@@ -10,7 +10,7 @@
 #include "train/data/dataset.h"
 #include "train/data/describe.h"
 
-namespace isinglass {
+namespace isinglass::npy_test {
 namespace {
 
 // 1, 2, … in so many bytes each, the lowest or the highest byte first.
@@ -126,4 +126,4 @@ TEST(Npz, ArraysByTheirNames) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::npy_test

@@ -12,7 +12,7 @@
 #include "train/data/dataset.h"
 #include "train/data/describe.h"
 
-namespace isinglass {
+namespace isinglass::numpy_pickle_test {
 namespace {
 
 torch::Tensor read(const std::string& bytes) {
@@ -239,4 +239,4 @@ TEST(Histopathology, HasTheLevelsOfItsPublishedSplits) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::numpy_pickle_test

@@ -10,7 +10,7 @@
 #include "tests/support/data_files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::own_images_test {
 namespace {
 
 torch::Tensor bytes_tensor(const std::vector<int64_t>& shape, const std::vector<uint8_t>& values) {
@@ -327,4 +327,4 @@ TEST(OwnFiles, OfSplits) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::own_images_test

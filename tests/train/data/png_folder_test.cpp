@@ -7,7 +7,7 @@
 #include "train/data/dataset.h"
 #include "train/data/describe.h"
 
-namespace isinglass {
+namespace isinglass::png_folder_test {
 namespace {
 
 torch::Tensor bytes_tensor(const std::vector<int64_t>& shape, const std::vector<int64_t>& values) {
@@ -58,4 +58,4 @@ TEST(OwnImages, FolderOfPngImages) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::png_folder_test

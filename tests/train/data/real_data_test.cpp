@@ -8,7 +8,7 @@
 #include "train/data/describe.h"
 #include "train/data/readers.h"
 
-namespace isinglass {
+namespace isinglass::real_data_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ TEST_F(RealData, DescribesThePublishedFiles) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::real_data_test

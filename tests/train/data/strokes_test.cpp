@@ -5,7 +5,7 @@
 
 #include "train/data/readers.h"
 
-namespace isinglass {
+namespace isinglass::strokes_test {
 namespace {
 
 // Ink of each image, as a fraction of its pixels.
@@ -47,4 +47,4 @@ TEST(Strokes, SameForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::strokes_test

@@ -9,7 +9,7 @@
 #include "tests/support/scratch.h"
 #include "train/data/formats/numpy_pickle.h"
 
-namespace isinglass {
+namespace isinglass::tar_test {
 namespace {
 
 class Tar : public testing::Test {
@@ -55,4 +55,4 @@ TEST_F(Tar, PicklesInCompressedArchivesAreRead) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tar_test

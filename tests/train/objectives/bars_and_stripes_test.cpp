@@ -17,7 +17,7 @@
 #include "train/optimiser/adam.h"
 #include "train/optimiser/ema.h"
 
-namespace isinglass {
+namespace isinglass::bars_and_stripes_test {
 namespace {
 
 // The learned distribution is almost deterministic, and a step moves few sites: chains that make
@@ -160,4 +160,4 @@ INSTANTIATE_TEST_SUITE_P(Samplers, BarsAndStripesSamplersLong,
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::bars_and_stripes_test

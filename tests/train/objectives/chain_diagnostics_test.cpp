@@ -12,7 +12,7 @@
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd_objective.h"
 
-namespace isinglass {
+namespace isinglass::chain_diagnostics_test {
 namespace {
 
 class SignalsTest : public testing::Test {
@@ -173,4 +173,4 @@ TEST_F(SignalsTest, WithoutABufferThereAreValidationImagesAlone) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::chain_diagnostics_test

@@ -10,7 +10,7 @@
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::classify_test {
 namespace {
 
 Dataset grey(int64_t count) {
@@ -100,4 +100,4 @@ TEST(Classify, PointsAreTheirLaws) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::classify_test

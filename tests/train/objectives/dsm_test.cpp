@@ -9,7 +9,7 @@
 #include "tests/support/training_fixture.h"
 #include "train/trainer.h"
 
-namespace isinglass {
+namespace isinglass::dsm_test {
 namespace {
 
 Dataset points(int64_t count) {
@@ -171,4 +171,4 @@ TEST(Dsm, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::dsm_test

@@ -12,7 +12,7 @@
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd_objective.h"
 
-namespace isinglass {
+namespace isinglass::fresh_chains_test {
 namespace {
 
 void advance(PcdObjective& objective, EnergyModel& model, int64_t iteration) {
@@ -136,4 +136,4 @@ TEST(FreshChains, AreOfChainsThatPersist) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::fresh_chains_test

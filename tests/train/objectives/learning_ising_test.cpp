@@ -13,7 +13,7 @@
 #include "train/objectives/pcd_objective.h"
 #include "train/optimiser/adam.h"
 
-namespace isinglass {
+namespace isinglass::learning_ising_test {
 namespace {
 
 using torch::Tensor;
@@ -138,4 +138,4 @@ TEST(LearningIsing, L1IsOfAnIsing) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::learning_ising_test

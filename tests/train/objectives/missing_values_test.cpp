@@ -11,7 +11,7 @@
 #include "tests/support/trainer_fixture.h"
 #include "train/objectives/nce.h"
 
-namespace isinglass {
+namespace isinglass::missing_values_test {
 namespace {
 
 // Makes a data set of `copies` copies of each row, in turn. Entries of −1 are missing.
@@ -249,4 +249,4 @@ TEST(MissingValuesTest, AreRefusedWhereTheyCannotBeSampled) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::missing_values_test

@@ -17,7 +17,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 
-namespace isinglass {
+namespace isinglass::nce_test {
 namespace {
 
 constexpr int64_t kSites = 4, kStates = 16;
@@ -284,4 +284,4 @@ TEST(Nce, RefusesOtherModels) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::nce_test

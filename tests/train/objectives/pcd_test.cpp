@@ -13,7 +13,7 @@
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd_objective.h"
 
-namespace isinglass {
+namespace isinglass::pcd_test {
 namespace {
 
 torch::Tensor flat_gradient(const torch::Tensor& loss, EnergyModel& model) {
@@ -335,4 +335,4 @@ TEST(PcdTest, ChainsOfOneRankThatFailAreEveryRanks) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::pcd_test

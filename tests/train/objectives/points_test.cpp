@@ -11,7 +11,7 @@
 #include "train/objectives/pcd_objective.h"
 #include "train/trainer.h"
 
-namespace isinglass {
+namespace isinglass::points_test {
 namespace {
 
 constexpr Bounds kBox{-0.5, 1.5};
@@ -250,4 +250,4 @@ TEST(PointsPcd, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::points_test

@@ -11,7 +11,7 @@
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd_objective.h"
 
-namespace isinglass {
+namespace isinglass::tempered_rungs_test {
 namespace {
 
 // Long runs of a constant model: on every rung and for the persistent chain, the mean energy is
@@ -91,4 +91,4 @@ TEST(TemperedRungs, AreOfChainsThatPersist) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::tempered_rungs_test

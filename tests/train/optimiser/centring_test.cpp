@@ -8,7 +8,7 @@
 #include "io/error.h"
 #include "train/optimiser/adam.h"
 
-namespace isinglass {
+namespace isinglass::centring_test {
 namespace {
 
 constexpr int64_t kVisible = 7, kHidden = 4, kBatch = 6;
@@ -196,4 +196,4 @@ TEST(CentringTest, RefusesCategoricalUnits) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::centring_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::learning_rate_test {
 namespace {
 
 LearningRate rate(const std::string& schedule) {
@@ -51,4 +51,4 @@ TEST(LearningRateTest, AnUnknownScheduleIsRefused) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::learning_rate_test

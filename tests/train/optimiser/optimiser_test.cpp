@@ -7,7 +7,7 @@
 #include "train/optimiser/adam.h"
 #include "train/optimiser/ema.h"
 
-namespace isinglass {
+namespace isinglass::optimiser_test {
 namespace {
 
 // Parameters of a convolution's shape in channels-last order, a bias, and a dense matrix.
@@ -244,4 +244,4 @@ TEST(EmaTest, SwapsBitForBit) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::optimiser_test

@@ -8,7 +8,7 @@
 #include "engine/run/run.h"
 #include "models/network/rbm.h"
 
-namespace isinglass {
+namespace isinglass::ground_truth_test {
 namespace {
 
 std::shared_ptr<RbmModel> rbm_of(const torch::Tensor& w, const torch::Tensor& visible,
@@ -71,4 +71,4 @@ TEST(GroundTruth, StopsWhenAsked) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::ground_truth_test

@@ -6,7 +6,7 @@
 #include "io/files.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::learning_cell_test {
 namespace {
 
 std::string evaluated_after(const std::string& metrics) {
@@ -31,4 +31,4 @@ TEST(LearningCell, EvaluatesWhatValidatedBestWhereScoresCanBeCompared) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::learning_cell_test

@@ -13,7 +13,7 @@
 #include "lab/run/training.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::trained_models_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,4 +89,4 @@ TEST(GridModels, AnInterruptedTrainingGoesOn) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::trained_models_test

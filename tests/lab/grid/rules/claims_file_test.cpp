@@ -12,7 +12,7 @@
 #include "tests/lab/grid/claims_fixture.h"
 #include "tests/support/scratch.h"
 
-namespace isinglass {
+namespace isinglass::claims_file_test {
 namespace {
 
 constexpr const char* kGrid = R"(
@@ -151,4 +151,4 @@ TEST_F(EditedClaims, WhatTheRowsCannotAnswerIsRefused) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::claims_file_test

@@ -8,7 +8,7 @@
 #include "lab/grid/metrics.h"
 #include "tests/lab/grid/claims_fixture.h"
 
-namespace isinglass {
+namespace isinglass::coverage_test {
 namespace {
 
 // Settings have names without numbers, so that no sweep has an end.
@@ -130,4 +130,4 @@ TEST(Coverage, AWrongChoiceOfTheBestMakesFewVerdictsWrong) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::coverage_test

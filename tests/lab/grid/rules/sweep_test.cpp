@@ -7,7 +7,7 @@
 #include "lab/grid/rules/side.h"
 #include "tests/lab/grid/claims_fixture.h"
 
-namespace isinglass {
+namespace isinglass::sweep_test {
 namespace {
 
 using Values = std::map<std::string, std::string>;
@@ -127,4 +127,4 @@ TEST(SweepEnds, ASharesBestMayNotBeAtTheOtherEnd) {
 }
 
 }  // namespace
-}  // namespace isinglass
+}  // namespace isinglass::sweep_test
