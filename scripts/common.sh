@@ -100,20 +100,26 @@ find_disassembler() {
     nvidia-cuda-cuobjdump==13.2.78 nvidia-cuda-nvdisasm==13.2.78 >&2
 }
 
-# configure BUILD [CMAKE-OPTION…] configures a Release build of the repository in the folder BUILD.
-# CMake's output is shown only if it fails.
-configure() {
-  local log=$1/configure.log options=(-DISINGLASS_VENV="$venv")
+# Sets `options` to CMake's definitions that select LibTorch and the CUDA compiler.
+select_compiler() {
+  options=("ISINGLASS_VENV=$venv")
   if find_cuda; then
     export CUDACXX=$cuda/bin/nvcc CUDA_HOME=$cuda
-    options+=(-DCUDA_TOOLKIT_ROOT_DIR="$cuda" -DCUDAToolkit_ROOT="$cuda")
+    options+=("CUDA_TOOLKIT_ROOT_DIR=$cuda" "CUDAToolkit_ROOT=$cuda")
   elif clang_cuda; then
-    options+=(-DISINGLASS_CLANG_CUDA="$cuda_12")
+    options+=("ISINGLASS_CLANG_CUDA=$cuda_12")
   else
     die "no compiler for CUDA $(torch_cuda)"
   fi
+}
+
+# configure BUILD [CMAKE-OPTION…] configures a Release build of the repository in the folder BUILD.
+# CMake's output is shown only if it fails.
+configure() {
+  local log=$1/configure.log options
+  select_compiler
   mkdir -p "$1"
-  cmake -S "$root" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" "${@:2}" > "$log" 2>&1 || {
+  cmake -S "$root" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]/#/-D}" "${@:2}" > "$log" 2>&1 || {
     cat "$log" >&2
     die "CMake could not configure ${1##*/}/ (see above)"
   }

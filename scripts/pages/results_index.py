@@ -47,6 +47,8 @@ a deep network; schedules of annealing; the cost of a scan |
 | [Trajectory tempering](trajectory-tempering.md), [of a ResNet](trajectory-tempering-resnet.md) | \
 training with swaps between the chains and earlier models of the run, \
 beside persistent chains alone |
+| [From a clone to a result](first-hour.md) | set-up, the first build, a first result, and the \
+demonstration |
 | [Ranks](ranks.md) | two processes beside one: sampling, training, annealing, a grid |
 | [A shared machine](shared-machine.md) | steps per second beside busy processes and alone, \
 by default and with other ways to wait |
