@@ -16,6 +16,7 @@
 #include "lab/spec/field.h"
 #include "models/energies.h"
 #include "models/states.h"
+#include "train/data/formats/format.h"
 
 namespace isinglass {
 namespace {
@@ -48,7 +49,7 @@ std::string run_energy(const Options& options) {
   const torch::Device device = device_of(options.text("device"));
   const fs::path out = output_file(options);
   const std::string states = options.text("states");
-  const torch::Tensor given = read_tensor(states);
+  const torch::Tensor given = read_array(states);
   const std::shared_ptr<EnergyModel> model =
       spec.model.instance.empty()
           ? model_of(spec.model, device, /*continuous=*/given.is_floating_point())

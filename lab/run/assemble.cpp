@@ -123,6 +123,13 @@ bool moves_continuous(const SamplerSpec& sampler) {
   return find_sampler(sampler.name).kinds == std::vector{StateKind::kContinuous};
 }
 
+bool has_continuous_states(const ModelSpec& spec, const SamplerSpec& sampler) {
+  if (spec.bounds) return true;
+  if (!spec.instance.empty()) return !make_instance(spec.instance, {})->space().discrete();
+  const ModelEntry& entry = find_model(spec.name);
+  return entry.any_continuous ? moves_continuous(sampler) : entry.state_kinds == "continuous";
+}
+
 namespace {
 
 DataSpec given_data(const DataSpec& data) {
@@ -142,9 +149,9 @@ Dataset images_of(const DataSpec& data) {
   return load_dataset(all.name, all.directory, all.levels, {all.validation, all.test});
 }
 
-Dataset points_of(const DataSpec& data) {
+Dataset points_of(const DataSpec& data, bool every_split) {
   const DataSpec all = without_levels(data);
-  return load_points(all.name, all.directory, {all.validation, all.test});
+  return load_points(all.name, all.directory, {all.validation, all.test}, every_split);
 }
 
 torch::Tensor labels_of(const DataSpec& data) {

@@ -64,10 +64,14 @@ std::optional<double> sampler_number(const SamplerSpec& sampler, const std::stri
 // Returns whether the sampler moves continuous states.
 bool moves_continuous(const SamplerSpec& sampler);
 
-// These return a data set's images; its points or grey levels as float32; the classes of its
-// training images.
+// Returns whether the model that a spec names has continuous states. A model whose parameters do not
+// determine it has those that the sampler moves.
+bool has_continuous_states(const ModelSpec& spec, const SamplerSpec& sampler);
+
+// These return a data set's images; its points or grey levels as float32, as load_points() does;
+// the classes of its training images.
 Dataset images_of(const DataSpec& data);
-Dataset points_of(const DataSpec& data);
+Dataset points_of(const DataSpec& data, bool every_split = false);
 torch::Tensor labels_of(const DataSpec& data);
 
 // Returns the named model with its parameters, from the file or from memory, on the device.

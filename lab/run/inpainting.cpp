@@ -8,15 +8,15 @@
 
 #include "io/error.h"
 #include "io/picture.h"
-#include "io/pt/pt_file.h"
 #include "kernels/random/philox.h"
+#include "train/data/formats/format.h"
 
 namespace isinglass {
 namespace {
 
 torch::Tensor mask_in_file(const std::string& file, const ImageSize& image) {
   const bool png = std::filesystem::path(file).extension() == ".png";
-  const torch::Tensor mask = png ? read_png(file) : read_tensor(file);
+  const torch::Tensor mask = png ? read_png(file) : read_array(file);
   const int64_t height = image.height, width = image.width;
   const bool fits = mask.dim() == 2 ? mask.size(0) == height && mask.size(1) == width
                                     : mask.dim() == 1 && mask.size(0) == height * width;

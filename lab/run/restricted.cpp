@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "engine/annealing/at_temperature.h"
-#include "io/pt/pt_file.h"
 #include "models/bounds.h"
+#include "train/data/formats/format.h"
 
 namespace isinglass {
 
@@ -14,7 +14,7 @@ RestrictionOptions restriction_options(RestrictionSpec& spec, const Given& given
     if (own.defined() || file.empty()) return own;
     file = std::filesystem::absolute(file);
     name = file.string();
-    return read_tensor(file);
+    return read_array(file);
   };
   RestrictionOptions options;
   options.fixed = read(given.fixed, spec.fixed, options.fixed_name);

@@ -13,7 +13,6 @@
 #include "engine/run/initial_states.h"
 #include "io/error.h"
 #include "io/files.h"
-#include "io/pt/pt_file.h"
 #include "io/sha256.h"
 #include "kernels/random/philox.h"
 #include "lab/run/memory.h"
@@ -27,6 +26,7 @@
 #include "models/lattice/lattice_model.h"
 #include "models/lattice/quadratic.h"
 #include "models/states.h"
+#include "train/data/formats/format.h"
 
 namespace isinglass {
 
@@ -453,7 +453,7 @@ void Sampling::read_warm_start() {
 // Returns the given states, or those of a file. Each row is a chain.
 torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   const std::string source = given.defined() ? "the initial states" : spec_.init;
-  const torch::Tensor x = as_states(whole_->space(), given.defined() ? given : read_tensor(source),
+  const torch::Tensor x = as_states(whole_->space(), given.defined() ? given : read_array(source),
                                     given.defined() ? source : "the states of " + source);
   require_options(!spec_.chains || *spec_.chains == x.size(0),
                   "`chains` is {}, but {} hold{} {} states", spec_.chains.value_or(0), source,

@@ -126,8 +126,9 @@ Fields<SampleSpec> sample_table() {
        field(&SampleSpec::init,
              {.name = "init",
               .unit = "STATES",
-              .help = "where chains start: random, data (training images of `dataset`), instance "
-                      "(where the target's paper starts chains) or a .pt file of states [B, D]",
+              .help =
+                  "where chains start: random, data (training images of `dataset`), instance "
+                  "(where the target's paper starts chains) or a file (.pt, .npy) of states [B, D]",
               .names = {"random", "data", "instance"}})});
   append(all, Topic::kRun,
          fields_in(&SampleSpec::restriction,
@@ -332,9 +333,10 @@ Fields<BenchSpec> bench_table() {
 Fields<EnergySpec> energy_table() {
   Fields<EnergySpec> all;
   append_model(all, {instance_field(), bounds_field()});
-  append(all, Topic::kData,
-         {field(&EnergySpec::states,
-                {.name = "states", .unit = "FILE", .help = "states [N, D] (.pt); required"})});
+  append(
+      all, Topic::kData,
+      {field(&EnergySpec::states,
+             {.name = "states", .unit = "FILE", .help = "states [N, D] (.pt, .npy); required"})});
   return all;
 }
 

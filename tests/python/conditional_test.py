@@ -2,12 +2,14 @@
 conditional distribution, and likelihoods of missing pixels are those of enumeration."""
 import math
 import pickle
+import subprocess
 
+import numpy as np
 import pytest
 import torch
 
 import isinglass as ig
-from conftest import Cubic, states_of
+from conftest import PROGRAM, Cubic, states_of
 
 SITES = 5
 
@@ -438,3 +440,41 @@ def test_likelihoods_along_orderings_sum_to_the_joint(tmp_path):
         assert abs(total - log_p(target, IMAGE)) < 5 * math.sqrt(variance)
         sums.append((total, variance))
     assert abs(sums[0][0] - sums[1][0]) < 5 * math.sqrt(sums[0][1] + sums[1][1])
+
+
+OF_STATES = {
+    "fixed": ({}, torch.tensor([1, -1, -1, 0, -1])),
+    "fixed, NaN": ({}, torch.tensor([1, math.nan, math.nan, 0, math.nan], dtype=torch.float64)),
+    "allowed": ({}, torch.tensor([[1, 1], [1, 0], [0, 1], [1, 1], [1, 1]], dtype=torch.uint8)),
+    "reference": ({"within": 2}, torch.tensor([1, 0, 1, 1, 0], dtype=torch.uint8)),
+    "init": ({}, torch.tensor([[1, 0, 1, 1, 0]] * 6, dtype=torch.uint8)),
+}
+
+
+@pytest.mark.parametrize("case", OF_STATES)
+def test_files_of_states_are_numpys_or_pytorchs(case, tmp_path):
+    more, values = OF_STATES[case]
+    name = case.split(",")[0]
+    np.save(tmp_path / "states.npy", values.numpy())
+    torch.save(values, tmp_path / "states.pt")
+    runs = [ig.sample(ising(), "gibbs", chains=6, steps=20, seed=2, **more, **{name: file})
+            for file in (values, str(tmp_path / "states.pt"), str(tmp_path / "states.npy"))]
+    assert all(torch.equal(run.samples, runs[0].samples) for run in runs)
+
+
+def test_the_program_takes_numpys_masks_and_states(tmp_path):
+    edges = torch.tensor([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]])
+    torch.save({"edges": edges, "coupling": torch.linspace(-.6, .8, 5),
+                "field": torch.linspace(-.3, .4, SITES)}, tmp_path / "ising.pt")
+    torch.save({"W": torch.randn(3, 4), "b_v": torch.randn(4), "b_h": torch.randn(3)},
+               tmp_path / "rbm.pt")
+    torch.save((torch.rand(20, 4) < 0.4).to(torch.uint8), tmp_path / "images.pt")
+    np.save(tmp_path / "mask.npy", np.array([[True, False], [False, True]]))
+    states = torch.tensor([[1, 0, 1, 1, 0], [0, 0, 1, 0, 1]], dtype=torch.uint8)
+    np.save(tmp_path / "states.npy", states.numpy())
+    for command in ("energy --model ising --weights ising.pt --states states.npy --out E.pt",
+                    "sample --quiet --model rbm --weights rbm.pt --dataset images.pt --image 2x2 "
+                    "--inpaint mask.npy --steps 5 --out inpainted"):
+        subprocess.run([PROGRAM, *command.split()], cwd=tmp_path, check=True, timeout=120)
+    assert torch.allclose(torch.load(tmp_path / "E.pt")["energy"].double(),
+                          ising().energy(states).double())

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "io/pt/pt_file.h"
+#include "train/data/formats/npy.h"
+
 namespace isinglass {
 
 #define ISINGLASS_FORMATS(formats) std::vector<DataFormat> formats();
@@ -48,6 +51,12 @@ const DataFormat* format_of(const fs::path& file) {
     if (format.recognises(file, start)) return &format;
   }
   return nullptr;
+}
+
+torch::Tensor read_array(const fs::path& file) {
+  const bool numpy =
+      fs::is_regular_file(file) && (is_named(file, ".npy") || first_bytes(file, 6) == "\x93NUMPY");
+  return numpy ? read_npy(file) : read_tensor(file);
 }
 
 bool is_named(const fs::path& file, const std::string& ending) {

@@ -38,6 +38,10 @@ const DataFormat* format_of(const std::filesystem::path& file);
 // Returns the names of the formats that can hold a user's own images: ".pt, IDX, …".
 std::string readable_formats();
 
+// Returns the array of a file that holds one: NumPy's .npy, or a PyTorch file with one tensor. It
+// has the type in which it is stored. Throws Error naming the file.
+torch::Tensor read_array(const std::filesystem::path& file);
+
 // Returns true if the name ends in `ending`, or in `ending` followed by .gz.
 bool is_named(const std::filesystem::path& file, const std::string& ending);
 
