@@ -33,6 +33,18 @@ std::optional<double> mean_energy(EnergyModel& model, const torch::Tensor& x,
   return energy.mean().item<double>();
 }
 
+// Returns the mean log density of the rows of x under independent normal sites with the means and
+// variances of the rows of `train`; NaN if a variance is 0.
+double mean_log_normal(const torch::Tensor& x, const torch::Tensor& train) {
+  const torch::Tensor fitted = train.to(torch::kFloat64);
+  const torch::Tensor variance = fitted.var(0, /*unbiased=*/false);
+  const torch::Tensor deviation = x.to(torch::kFloat64) - fitted.mean(0);
+  return (-0.5 * (deviation.square() / variance + (2 * M_PI * variance).log()))
+      .sum(1)
+      .mean()
+      .item<double>();
+}
+
 // Returns the mean of U over the validation images.
 double validation_energy(EnergyModel& model, const Dataset& data, int64_t images,
                          torch::Device device, const Ranks& ranks) {
@@ -83,13 +95,17 @@ SplitLikelihood SplitEnergy::at(const LogZBounds& log_z, const BracketVerdict& v
   const double quoted = bounds.quoted(verdict);
   return {split,       bounds,
           quoted,      isinglass::bits_per_dim(quoted, sites),
-          independent, isinglass::bits_per_dim(independent, sites)};
+          independent, isinglass::bits_per_dim(independent, sites),
+          points};
 }
 
 std::optional<std::vector<SplitEnergy>> split_energies(EnergyModel& model, const Dataset& data,
                                                        torch::Device device, const Ranks& ranks,
                                                        const std::function<bool()>& stop) {
-  const Factorised independent = Factorised::independent(clamped_mean(data));
+  const bool points = data.values == PixelValues::kReal;
+  const std::optional<Bounds> bounds = bounds_of(model);
+  std::optional<Factorised> pixels;
+  if (!points) pixels = Factorised::independent(clamped_mean(data));
   const std::pair<const char*, const torch::Tensor*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
   std::vector<SplitEnergy> results;
@@ -98,9 +114,12 @@ std::optional<std::vector<SplitEnergy>> split_energies(EnergyModel& model, const
     if (!images->defined() || images->size(0) == 0) continue;
     if (images == &data.train && data.missing.defined()) continue;
     const torch::Tensor x = binarise_once(*images, data.values, i);
+    if (bounds) require_within(*bounds, x, fmt::format("the {} points", name));
     const std::optional<double> mean = mean_energy(model, x, name, device, ranks, stop);
     if (!mean) return std::nullopt;
-    results.push_back({name, x.size(1), *mean, independent.mean_log_likelihood(x)});
+    results.push_back({name, x.size(1), *mean,
+                       pixels ? pixels->mean_log_likelihood(x) : mean_log_normal(x, data.train),
+                       points});
   }
   if (results.empty()) require_complete(data, "a likelihood without validation or test images");
   return results;

@@ -29,9 +29,12 @@ struct SplitLikelihood {
   double quoted;          // the one of these bounds to quote
   // Bits per dimension of `quoted`.
   double bits_per_dim;
-  // Mean log-likelihood of independent pixels with the clamped mean [nats per image].
+  // Mean log-likelihood of independent sites [nats per image]: pixels with the clamped mean of the
+  // training images or, for points, normal ones with the means and variances of the training
+  // points; NaN if one of these variances is 0.
   double independent;
   double independent_bits_per_dim;
+  bool points;  // densities of points, in place of probabilities of images
 };
 
 // Returns −nats / (D ln 2).
@@ -43,15 +46,17 @@ struct SplitEnergy {
   int64_t sites;
   double mean;         // mean of U
   double independent;  // as in SplitLikelihood
+  bool points = false;
 
   double nats(double log_z) const { return -mean - log_z; }
   SplitLikelihood at(const LogZBounds& log_z, const BracketVerdict& verdict) const;
 };
 
-// Returns the terms for every split of the set, computed on the copy binarised once, except for
-// training images with missing values. Ranks share the images. Returns nothing if `stop`, which is
-// called every 200 images, became true on a rank. Throws Error if no split is left, and
-// NumericalError, naming the split and the row, if the energy of an image is not finite.
+// Returns the terms for every split of the set, computed on the copy binarised once (points: on
+// their values), except for training images with missing values. Ranks share the images. Returns
+// nothing if `stop`, which is called every 200 images, became true on a rank. Throws Error if no
+// split is left, or if points are outside the bounds of the model, and NumericalError, naming the
+// split and the row, if the energy of an image is not finite.
 std::optional<std::vector<SplitEnergy>> split_energies(EnergyModel& model, const Dataset& data,
                                                        torch::Device device,
                                                        const Ranks& ranks = Ranks::single_process(),

@@ -29,11 +29,11 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
   std::string text = evaluation.text();
   if (!evaluation.outcome().empty()) text += fmt::format("  {}\n", evaluation.outcome());
   for (const SplitLikelihood& split : evaluation.splits()) {
-    text += fmt::format(
-        "  {:<10} {}; {:.4f} bits per pixel; "
-        "independent pixels {:.1f} nats, {:.4f} bits\n",
-        split.split, likelihood_text(split.nats, verdict), split.bits_per_dim, split.independent,
-        split.independent_bits_per_dim);
+    text +=
+        fmt::format("  {:<10} {}; {:.4f} bits per {}; independent {} {:.1f} nats, {:.4f} bits\n",
+                    split.split, likelihood_text(split.nats, verdict), split.bits_per_dim,
+                    split.points ? "dimension" : "pixel", split.points ? "normal sites" : "pixels",
+                    split.independent, split.independent_bits_per_dim);
   }
   if (evaluation.splits().empty()) {
     text += fmt::format("  {}{}\n", verdict.word(), verdict.closed ? "" : ": " + verdict.reason);

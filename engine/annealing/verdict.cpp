@@ -84,14 +84,17 @@ BracketVerdict verdict_on(const TemperedLogZDiagnostics& diagnostics, double lar
 }
 
 std::string likelihood_text(const LikelihoodBounds& bounds, const BracketVerdict& verdict) {
-  const std::string nats = fmt::format("{:.1f} nats", bounds.quoted(verdict));
+  const double quoted = bounds.quoted(verdict);
+  const int digits = std::abs(quoted) < 10 ? 3 : 1;
+  const std::string nats = fmt::format("{:.{}f} nats", quoted, digits);
   if (verdict.closed) {
     const ErrorInterval range =
         bounds.interval.value_or(ErrorInterval{*bounds.reverse, bounds.forward});
-    return fmt::format("{} (closed: from {:.1f} to {:.1f})", nats, range.low, range.high);
+    return fmt::format("{} (closed: from {:.{}f} to {:.{}f})", nats, range.low, digits, range.high,
+                       digits);
   }
   const std::string reverse =
-      bounds.reverse ? fmt::format("; {} {:.1f}", verdict.other_end, *bounds.reverse) : "";
+      bounds.reverse ? fmt::format("; {} {:.{}f}", verdict.other_end, *bounds.reverse, digits) : "";
   return fmt::format("{} (open: {}{})", nats, verdict.reason, reverse);
 }
 

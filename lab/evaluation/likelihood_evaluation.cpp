@@ -114,7 +114,8 @@ void take_image_size(EvaluateSpec& spec, Dataset* data) {
 
 std::shared_ptr<EnergyModel> evaluated_model(const EvaluateSpec& spec, torch::Device device) {
   return spec.model.instance.empty()
-             ? at_temperature_of(spec.model, model_of(spec.model, device), device)
+             ? at_temperature_of(
+                   spec.model, model_of(spec.model, device, moves_continuous(spec.sampler)), device)
              : sampled_model(spec.model, spec.sampler, {}, device);
 }
 
@@ -129,7 +130,11 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   spec_.data = resolved(spec_.data);
   data_ = std::move(given.data);
   inexact_ = given.inexact;
-  if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
+  if (!data_ && !spec_.data.name.empty()) {
+    const bool points = given.model ? !given.model->space().discrete()
+                                    : has_continuous_states(spec_.model, spec_.sampler);
+    data_ = points ? points_of(spec_.data, /*every_split=*/true) : images_of(spec_.data);
+  }
   take_image_size(spec_, data_ ? &*data_ : nullptr);
   model_ = given.model ? given.model : evaluated_model(spec_, device);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
@@ -252,11 +257,8 @@ void LikelihoodEvaluation::next_round() {
 void LikelihoodEvaluation::check_data() {
   const StateSpace own = data_->space();
   const StateSpace needed = model_->space();
-  require(needed == own, "{} has {} per image, but model {} has {}{}", data_->name, sites_text(own),
-          spec_.model.name, sites_text(needed),
-          needed.discrete() ? ""
-                            : "; likelihoods of points are not estimated, and log Z alone needs no "
-                              "data");
+  require(needed == own, "{} has {} per {}, but model {} has {}", data_->name, sites_text(own),
+          own.discrete() ? "image" : "point", spec_.model.name, sites_text(needed));
   data_hash_ = data_sha256(*data_);
 }
 

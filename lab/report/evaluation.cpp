@@ -120,7 +120,7 @@ void add_evaluation(Page& page, const fs::path& directory) {
                    {"both ways"},
                    {"verdict", true},
                    {"bits per dimension"},
-                   {"independent pixels, nats"},
+                   {"independent sites, nats"},
                    {"bits per dimension"}},
                   rows)});
 }

@@ -250,7 +250,8 @@ std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
   const std::string name = is_mapping(data) ? "the splits" : kTensor;
   if (!use.points) return own_images(arrays, name, spec.levels);
   require_options(!spec.levels, "`levels` applies to images that are categorical states");
-  return are_points(arrays) ? own_points(arrays, name) : as_points(own_images(arrays, name));
+  return are_points(arrays) ? own_points(arrays, name)
+                            : as_points(own_images(arrays, name), use.every_split);
 }
 
 torch::Tensor labels_of(const py::object& labels) {

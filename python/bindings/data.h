@@ -13,6 +13,7 @@ namespace isinglass::python {
 
 struct DataUse {
   bool points = false;             // Real [N, D] are points of continuous states.
+  bool every_split = false;        // If points are needed, images of all splits become real.
   bool whole = false;              // A tensor is not split: all of it is training data.
   py::object labels = py::none();  // Holds the classes of the training images.
 };

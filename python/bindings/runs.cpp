@@ -186,7 +186,8 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
                    bool resume, bool keep, const py::object& stop) {
   const TargetPointer& target = of.pointer;
   const auto spec = spec_of<EvaluateSpec>(options, "evaluate");
-  Given given{.model = target->current(), .data = dataset_of(data, spec.data, {.whole = whole})};
+  const DataUse use{.points = !target->space().discrete(), .every_split = true, .whole = whole};
+  Given given{.model = target->current(), .data = dataset_of(data, spec.data, use)};
   if (mean) given.mean = *mean;
   take_restrictions(given, fixed, allowed, reference);
   Interrupts interrupts(stop);

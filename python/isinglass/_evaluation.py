@@ -43,14 +43,14 @@ class Evaluation(Shown):
             log_z_upper_se; with reverse=True or tempering.
         log_z_interval: the interval that is expected to hold log Z, from log_z less two standard
             errors to log_z_upper and two of its standard errors; with reverse=True or tempering.
-        log_z_bidirectional: the estimate from both directions, with its standard error
-            log_z_bidirectional_se; with reverse=True or tempering.
+        log_z_bidirectional: the estimate from both directions, which is the one to quote, with its
+            standard error log_z_bidirectional_se; with reverse=True or tempering.
         verdict: closed if both directions agree, else open; `reason` says why. It is open for a
             callable without a definite energy, for which `inexact` says why.
-        log_likelihood: the mean log π of the images, a dictionary {forward, reverse,
+        log_likelihood: the mean log π of the images or points, a dictionary {forward, reverse,
             bidirectional}; None for a direction that was not annealed.
         log_likelihood_interval: log_z_interval as likelihoods; None without it.
-        bits_per_dim: the likelihood to quote, in bits per pixel.
+        bits_per_dim: the likelihood to quote, in bits per pixel or dimension.
 
     Attributes:
         values: all entries, a dictionary.
@@ -130,6 +130,10 @@ def evaluate(target, images=None, *, sampler=None, mean=None, fixed=None, allowe
                                    "images= is not a name"})
     if images is None and options.get("inpaint") is not None:
         raise _isinglass.Error("inpaint= needs images=, whose missing pixels it evaluates")
+    for name in ("validation", "test"):
+        if not isinstance(options.get(name), (str, os.PathLike, type(None))):
+            raise _isinglass.Error(f"{name}= takes a file; give tensors or arrays together, as "
+                                   f"images={{'train': …, '{name}': …}}")
     sampler, options = with_sampler(sampler, options)
     if sampler is None and options.get("method") != "tempering" and lacks_gradient(target):
         sampler = "gibbs"
@@ -169,11 +173,12 @@ evaluate.__signature__ = inspect.Signature(
                        annotation="threading.Event | Callable[[], bool] | None"),
      *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
 evaluate.__doc__ = f"""\
-Estimates log Z of a target by annealing or tempering, and the likelihood of images.
+Estimates log Z of a target by annealing or tempering, and the likelihood of images or points.
 
 Args:
-    target: a target with binary sites; without images also one with categorical sites.
-    images: images as train() takes them, except that a tensor is not split; a dictionary of splits
+    target: a target.
+    images: images as train() takes them, except that a tensor is not split, or real points [N, D]
+        of a target of continuous sites, whose likelihoods are densities; a dictionary of splits
         (train, validation, test); the name or file of a data set; or None to estimate only log Z.
     sampler: a sampler's name (default: pafs, or gibbs without a gradient; block Gibbs sweeps for an
         RBM), or one made by sampler(), whose seed is used if seed= is not given.

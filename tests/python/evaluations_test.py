@@ -52,7 +52,7 @@ def test_likelihoods_have_the_same_interval():
     energy = target.energy(images).double().mean().item()
     assert found.log_likelihood_interval == pytest.approx([-energy - high, -energy - low], abs=1e-4)
     if found.verdict == "closed":
-        assert f"from {-energy - high:.1f} to {-energy - low:.1f}" in found.log_likelihood_text
+        assert f"from {-energy - high:.3f} to {-energy - low:.3f}" in found.log_likelihood_text
 
 
 class Noisy(Mlp):

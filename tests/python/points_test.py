@@ -1,14 +1,17 @@
 """Networks of continuous states: bounds, training by chains, and buffers and chains that are saved
 as state dicts."""
 import io
+import json
 import math
+import subprocess
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
 import isinglass as ig
-from conftest import Mlp
+from conftest import PROGRAM, Mlp
 
 
 class Quadratic(torch.nn.Module):
@@ -142,11 +145,71 @@ def test_real_rows_that_are_read_as_images_are_named():
     assert "grey levels" in grey.notes[0] and "bounds" not in grey.notes[0]
 
 
-def test_an_evaluation_names_the_states_of_points():
-    normal = ig.models.gaussian(mean=torch.zeros(2), precision=torch.ones(2))
-    with pytest.raises(ig.Error, match="has 2 binary sites per image, but model gaussian has 2 "
-                                       "continuous sites; likelihoods of points are not"):
-        ig.evaluate(normal, torch.rand(30, 2), chains=4, steps=4)
+def test_the_likelihood_of_points():
+    """Densities of points under a normal target, whose log Z is known, and under their own normal
+    distribution."""
+    generator = torch.Generator().manual_seed(4)
+    points = torch.randn(300, 2, generator=generator, dtype=torch.float64) * .8 + .3
+    target = ig.models.gaussian(mean=torch.tensor([.2, .1]), precision=torch.tensor([[2., .5],
+                                                                                    [.5, 1.]]))
+    found = ig.evaluate(target, {"train": points[:200], "test": points[200:]}, sampler="hmc",
+                        chains=400, steps=200, seed=3)
+    law = torch.distributions.MultivariateNormal(
+        torch.tensor([.2, .1], dtype=torch.float64),
+        precision_matrix=torch.tensor([[2., .5], [.5, 1.]], dtype=torch.float64))
+    fitted = torch.distributions.Normal(points[:200].mean(0), points[:200].std(0, unbiased=False))
+    for split, x in (("train", points[:200]), ("test", points[200:])):
+        exact = law.log_prob(x).mean().item()
+        low, high = found.log_likelihood_interval[split]
+        assert low <= exact <= high and high - low < .5
+        assert found.log_likelihood[split]["bidirectional"] == pytest.approx(
+            exact, abs=4 * found.log_z_bidirectional_se)
+        assert found.baseline[split] == pytest.approx(fitted.log_prob(x).sum(1).mean().item(),
+                                                      abs=1e-6)
+        assert found.bits_per_dim[split] == pytest.approx(-exact / 2 / math.log(2), abs=.1)
+    alone = ig.evaluate(target, points[200:].numpy(), sampler="hmc", chains=400, steps=200, seed=3)
+    assert alone.log_likelihood["forward"] == pytest.approx(found.log_likelihood["test"]["forward"])
+
+
+def test_the_likelihood_of_points_within_bounds():
+    target = ig.energy(Quadratic(3, 1.5, -2.0), sites=3, states="continuous", bounds=(-1, 2))
+    points = torch.rand(50, 3, generator=torch.Generator().manual_seed(2)) * 3 - 1
+    found = ig.evaluate(target, points, sampler="hmc", chains=200, steps=200, seed=1)
+    log_z = 3 * moments(1.5, -2.0, -1, 2)[2]
+    exact = -target.energy(points).double().mean().item() - log_z
+    low, high = found.log_likelihood_interval
+    assert low <= exact <= high
+    with pytest.raises(ig.Error, match="^the train points hold the value 2.5, which is outside of "
+                                       "the bounds -1 and 2"):
+        ig.evaluate(target, points.masked_fill(points > 1.9, 2.5), sampler="hmc", steps=10)
+    grey = (torch.rand(20, 3, generator=torch.Generator().manual_seed(3)) * 255).byte()
+    levels = ig.evaluate(target, {"train": grey, "test": grey}, sampler="hmc", steps=20, seed=1)
+    values = ig.evaluate(target, grey / 255, sampler="hmc", steps=20, seed=1)
+    assert levels.log_likelihood["test"] == pytest.approx(values.log_likelihood, rel=1e-6)
+
+
+def test_an_evaluation_of_points_says_what_does_not_fit():
+    target = ig.energy(Quadratic(3), sites=3, states="continuous", bounds=(0, 1))
+    with pytest.raises(ig.Error, match="^the tensor has 2 continuous sites per point, but model "
+                                       ".* has 3 continuous sites"):
+        ig.evaluate(target, torch.rand(30, 2), steps=10)
+    with pytest.raises(ig.Error, match=r"^test= takes a file; .* images=\{'train': …, 'test': …\}"):
+        ig.evaluate(target, torch.rand(30, 3), test=torch.rand(30, 3), steps=10)
+
+
+def test_the_program_measures_the_likelihood_of_points(tmp_path):
+    points = torch.randn(100, 2, generator=torch.Generator().manual_seed(1))
+    np.save(tmp_path / "points.npy", points.numpy())
+    torch.save({"mean": torch.zeros(2), "precision": torch.eye(2)}, tmp_path / "normal.pt")
+    command = ("evaluate --model gaussian --weights normal.pt --dataset points.npy --sampler hmc "
+               "--chains 100 --steps 100 --out out --quiet")
+    done = subprocess.run([PROGRAM, *command.split()], cwd=tmp_path, capture_output=True,
+                          text=True, check=True)
+    assert "bits per dimension; independent normal sites" in done.stdout
+    found = json.loads((tmp_path / "out/ais.json").read_text())["log_likelihood"]["train"]
+    exact = torch.distributions.Normal(0, 1).log_prob(points).sum(1).mean().item()
+    # Annealing starts at the target.
+    assert found["bidirectional"] == pytest.approx(exact, abs=1e-4)
 
 
 def test_training_a_model_by_name_within_bounds(tmp_path):

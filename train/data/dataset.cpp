@@ -157,15 +157,19 @@ void require_complete(const Dataset& data, const std::string& purpose) {
       purpose, data.missing.sum().item<int64_t>(), data.missing.numel(), data.name);
 }
 
-Dataset as_points(Dataset images) {
+Dataset as_points(Dataset images, bool every_split) {
   if (images.values == PixelValues::kReal) return images;
   require_complete(images, "a model of continuous states");
-  images.train = images.train.to(torch::kFloat32).div_(images.white());
+  for (torch::Tensor* split : {&images.train, &images.validation, &images.test}) {
+    if (!split->defined() || (split != &images.train && !every_split)) continue;
+    *split = split->to(torch::kFloat32).div_(images.white());
+  }
   images.values = PixelValues::kReal;
   return images;
 }
 
-Dataset load_points(const std::string& name, const fs::path& data_dir, const SplitFiles& splits) {
+Dataset load_points(const std::string& name, const fs::path& data_dir, const SplitFiles& splits,
+                    bool every_split) {
   const DatasetEntry* entry = find_dataset(name);
   if (entry && entry->points) {
     refuse_splits(name, splits);
@@ -173,10 +177,13 @@ Dataset load_points(const std::string& name, const fs::path& data_dir, const Spl
     data.name = name;
     return data;
   }
-  if (entry || names_instance(name)) return as_points(load_dataset(name, data_dir, {}, splits));
+  if (entry || names_instance(name)) {
+    return as_points(load_dataset(name, data_dir, {}, splits), every_split);
+  }
   require_file(name);
   const OwnArrays arrays = read_own_arrays(name, splits);
-  return are_points(arrays) ? own_points(arrays, name) : as_points(own_images(arrays, name));
+  return are_points(arrays) ? own_points(arrays, name)
+                            : as_points(own_images(arrays, name), every_split);
 }
 
 void require_labels(const torch::Tensor& labels, int64_t images, const std::string& name) {

@@ -64,12 +64,13 @@ const std::vector<std::string>& dataset_names();
 // the subject of the sentence.
 void require_complete(const Dataset& data, const std::string& purpose);
 
-// These are for models of continuous states. They return a float32 `train`. load_points() takes the
-// numbers of a file of real points [N, D] without a change, all of them as training points, and
-// passes images through as_points().
-Dataset as_points(Dataset images);  // training images become grey levels from 0 to 1
+// These are for models of continuous states. They return a float32 `train`, and with `every_split`
+// other splits of this type. In as_points() images become grey levels from 0 to 1. load_points()
+// takes the numbers of a file of real points [N, D] without a change, all of them as training
+// points, and passes images through as_points().
+Dataset as_points(Dataset images, bool every_split = false);
 Dataset load_points(const std::string& name, const std::filesystem::path& data_dir,
-                    const SplitFiles& splits = {});
+                    const SplitFiles& splits = {}, bool every_split = false);
 
 // load_labels() returns the classes of the training images, int64 [N] from 0, from the data set or
 // from the file. Throws Error as load_dataset() does, and if the set has no classes.
