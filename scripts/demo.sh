@@ -70,5 +70,5 @@ Pictures:
 What to try next:
   build/isinglass report {run / "likelihood"}    # a page with the estimates
   build/isinglass data fetch static-mnist    # digits; then: build/isinglass train --dataset static-mnist --preset small
-  build/isinglass sample --instance ising-grid:side=50,coupling=0.43    # a lattice instead of a network""")
+  build/isinglass sample --instance ising-grid:side=50,coupling=0.4 --sampler gibbs --scan chromatic    # a lattice""")
 END

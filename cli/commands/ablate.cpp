@@ -2,7 +2,9 @@
 // file or a preset, and writes report.html at the end. A grid that is killed resumes at the next
 // cell.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -22,12 +24,38 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Returns why a claim is undecided, for each model with another reason, once each; empty if the
+// claim is decided.
+std::string reasons_of(const Json& claim) {
+  if (claim["verdict"] != "undecided") return "";
+  std::vector<std::string> reasons;
+  for (const Json& model : claim["models"]) {
+    const std::string reason = model.value("reason", "");
+    const bool known = std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+    if (!reason.empty() && !known) reasons.push_back(reason);
+  }
+  return reasons.empty() ? "" : fmt::format(" ({})", fmt::join(reasons, "; "));
+}
+
 std::string results_text(const Json& results, const std::string& directory) {
   std::string text = fmt::format("{}: {} cells, {} failed\n", results["title"].get<std::string>(),
                                  results["cells"].get<int64_t>(), results["failed"].get<int64_t>());
+  int64_t measured = 0, mixed = 0;
+  for (const Json& row : results["rows"]) {
+    const Json rhat = row["metrics"].value("rhat", Json());
+    if (!rhat.is_number()) continue;
+    ++measured;
+    mixed += rhat.get<double>() <= kConvergedRhat;
+  }
+  if (mixed < measured) {
+    text += fmt::format(
+        "  the chains of {} of {} cells have not converged: R-hat is above {:g}; more steps or "
+        "other settings are needed\n",
+        measured - mixed, measured, kConvergedRhat);
+  }
   for (const Json& claim : results["claims"]) {
-    text += fmt::format("  {}: {}\n", claim["verdict"].get<std::string>(),
-                        claim["claim"].get<std::string>());
+    text += fmt::format("  {}: {}{}\n", claim["verdict"].get<std::string>(),
+                        claim["claim"].get<std::string>(), reasons_of(claim));
   }
   return text + fmt::format("  written to {}\n", directory);
 }
@@ -73,6 +101,9 @@ std::string run_ablate(const Options& options) {
   GridSpec spec = spec_of<GridSpec>(options.said());
   if (spec.cache.empty()) spec.cache = default_cache();
   const Grid grid = read_grid(spec);
+  if (!grid.warning.empty() && is_rank0() && !quiet(options)) {
+    fmt::print(stderr, "isinglass: warning: {}\n", spell_options(grid.warning, "--"));
+  }
   Json results;
   out.fill(options.of_run(values_of(spec)), [&] {
     results = run_cells(options, spec, grid, out, context);

@@ -269,6 +269,7 @@ void read_claims_of(const toml::table& table, Grid& grid) {
   }
   check_claims(grid.claims, settings, grid.name,
                [&](const std::string& metric) { return is_measured(grid, metric); });
+  grid.warning = undecidable(grid.claims, settings, grid.repeats);
 }
 
 // Reads a grid whose cells sample.

@@ -77,6 +77,7 @@ struct Grid {
   int64_t repeats = 1;
   std::vector<Cell> cells = {};  // The repeats of a setting follow each other.
   std::vector<Claim> claims = {};
+  std::string warning = {};           // Says which claim cannot be decided; empty if none is known.
   std::vector<ScaleRule> rules = {};  // A grid of training cells was scaled by these rules.
   // Holds numbers that papers report for the samplers, by name, for the page.
   std::vector<std::pair<std::string, double>> published = {};

@@ -76,6 +76,7 @@ void add_errors(py::module_& module) {
 PYBIND11_MODULE(_isinglass, module) {
   using namespace isinglass::python;
   add_errors(module);
+  take_torch_warnings();
   add_registry(module);
   add_targets(module);
   add_samplers(module);

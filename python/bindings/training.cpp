@@ -149,6 +149,7 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
     std::optional<TorchStateGuard> guard(std::in_place);
     try {
       const Grid grid = read_grid(spec, models);
+      if (!grid.warning.empty() && is_rank0()) warn(spell_options(grid.warning, "", "="));
       results = run_grid(spec, grid, directory, context_of(place, interrupts),
                          {.next = next_cell()}, models);
     } catch (const Interrupted&) {

@@ -16,6 +16,13 @@
 namespace isinglass::python {
 namespace {
 
+class PythonWarnings : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override {
+    warn(warning.msg().substr(0, warning.msg().find('\n')));
+  }
+};
+
 std::string said(const py::handle& value) {
   return py::cast<std::string>(py::repr(value));
 }
@@ -113,7 +120,13 @@ OptionValues sampler_values(const py::dict& options, const std::string& who) {
 
 void warn(const std::string& text) {
   if (text.empty()) return;
+  const py::gil_scoped_acquire lock;
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw py::error_already_set();
+}
+
+void take_torch_warnings() {
+  static PythonWarnings warnings;
+  c10::WarningUtils::set_warning_handler(&warnings);
 }
 
 py::object object_of(const nlohmann::ordered_json& json) {

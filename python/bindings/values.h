@@ -25,8 +25,13 @@ OptionValues sampler_values(const py::dict& options, const std::string& who);
 
 py::object object_of(const nlohmann::ordered_json& json);
 
-// Issues a Python UserWarning at the caller's line, or nothing if the text is empty.
+// Issues a Python UserWarning at the caller's line, or nothing if the text is empty. The thread may
+// have released the interpreter's lock.
 void warn(const std::string& text);
+
+// Turns the warnings of LibTorch, and those that models and readers give through it, into Python
+// warnings, in the thread that calls it.
+void take_torch_warnings();
 
 // Returns the Python name of an option: burn_in for burn-in, class_ for class.
 std::string python_name(const std::string& option);

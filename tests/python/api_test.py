@@ -5,6 +5,7 @@ import inspect
 import json
 import pickle
 import re
+import warnings
 
 import pytest
 import torch
@@ -373,14 +374,26 @@ def test_help_reads_like_the_table():
         assert inspect.getdoc(getattr(ig, name)), name
 
 
+def test_warnings_of_readers_are_pythons(tmp_path):
+    (tmp_path / "net.uai").write_text("BAYES\n1\n2\n1\n1 0\n2\n0.0 1.0\n")
+    with pytest.warns(UserWarning, match="net.uai: .* count as 1e-30"):
+        ig.load("bayesnet", tmp_path / "net.uai")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="count as 1e-30"):
+            ig.load("bayesnet", tmp_path / "net.uai")
+
+
 def test_ablation(tmp_path):
     target = ig.energy(Cubic(6), sites=6)
     options = {"targets": {"mine": target},
                "samplers": ["gwg", {"sampler": "pafs", "radius": [2, 3]}], "repeats": 2,
                "steps": 40, "chains": 8, "burn_in": 10}
-    grid = ig.ablate(**options, out=tmp_path / "grid",
-                     claims=[{"text": "gwg accepts more", "rule": "beats", "metric": "acceptance",
-                              "who": ["gwg"], "than": ["pafs"]}])
+    claim = {"text": "gwg accepts more", "rule": "beats", "metric": "acceptance", "who": ["gwg"],
+             "than": ["pafs"]}
+    with pytest.warns(UserWarning, match="^repeats= is 2; only 1 of them would judge, and 3 are "
+                                         "needed, so that the claim 'gwg accepts more' will be"):
+        grid = ig.ablate(**options, out=tmp_path / "grid", claims=[claim])
     frame = grid.frame
     assert len(frame) == 6 and (frame.status == "done").all() and set(frame.model) == {"mine"}
     assert grid.report(tmp_path / "page.html") and "<html" in (tmp_path / "page.html").read_text()

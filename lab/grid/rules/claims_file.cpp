@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "io/files.h"
@@ -125,6 +126,30 @@ void check_claims(const std::vector<Claim>& claims, const Settings& settings,
     require(measured(claim.metric), "{}: the grid's cells do not measure {}", where, claim.metric);
     check_claim(claim, settings, where);
   }
+}
+
+std::string undecidable(const std::vector<Claim>& claims, const Settings& settings,
+                        int64_t repeats) {
+  for (const Claim& claim : claims) {
+    bool choice = false;
+    for (const auto* side : {&claim.who, &claim.than}) {
+      std::map<std::string, int64_t> of_model;
+      for (const Setting& setting : settings) {
+        const bool counts =
+            std::any_of(side->begin(), side->end(),
+                        [&](const std::string& selector) { return selects(selector, setting); });
+        if (counts) choice |= ++of_model[setting.model] > 1;
+      }
+    }
+    const int64_t judging = choice ? repeats - repeats / 2 : repeats;
+    if (judging >= kLeastJudged) continue;
+    return fmt::format(
+        "`repeats` is {}{}, and {} are needed, so that the claim '{}' will be undecided; {} "
+        "repeats are enough",
+        repeats, choice ? fmt::format("; only {} of them would judge", judging) : "", kLeastJudged,
+        claim.text, choice ? 2 * kLeastJudged - 1 : kLeastJudged);
+  }
+  return "";
 }
 
 std::optional<std::vector<Claim>> edited_claims(const fs::path& directory,

@@ -27,6 +27,12 @@ void check_claims(const std::vector<Claim>& claims, const std::vector<Setting>& 
                   const std::string& name,
                   const std::function<bool(const std::string& metric)>& measured);
 
+// Returns a sentence on the first claim that this number of repeats cannot decide; empty if there is
+// none. Where a side of a claim has several settings for a model, half of the repeats choose the
+// best of them, and the others, of which kLeastJudged are needed, judge it.
+std::string undecidable(const std::vector<Claim>& claims, const std::vector<Setting>& settings,
+                        int64_t repeats);
+
 // Returns the claims of a finished grid as its file states them now, as it may have been edited
 // since the run. Returns nothing if the directory's grid is not a file or the file no longer
 // exists. Throws Error for claims that the rows cannot answer.

@@ -48,6 +48,27 @@ std::string beats(const std::string& who, const std::string& than,
   return fmt::format("rule = \"beats\"\nwho = [\"{}\"]\nthan = [\"{}\"]\n{}", who, than, more);
 }
 
+// Returns the warning of a grid with one claim that `who` beats the single setting `fixed`.
+std::string warning(const std::string& who, int64_t repeats) {
+  const Scratch scratch;
+  write_file(scratch / "grid.toml",
+             std::string(kGrid) + "[[claims]]\ntext = \"words\"\n" + beats(who, "fixed"));
+  return read_grid({.file = scratch / "grid.toml", .repeats = repeats}).warning;
+}
+
+TEST(ClaimsFile, AClaimThatTheRepeatsCannotDecideIsNamed) {
+  // Of six settings, half of the repeats choose one. A single setting is judged by all of them.
+  EXPECT_EQ(warning("pafs", 5), "");
+  EXPECT_EQ(
+      warning("pafs", 4),
+      "`repeats` is 4; only 2 of them would judge, and 3 are needed, so that the claim 'words' "
+      "will be undecided; 5 repeats are enough");
+  EXPECT_EQ(warning("pafs radius=1 balancing=sqrt", 3), "");
+  EXPECT_EQ(warning("pafs radius=1 balancing=sqrt", 2),
+            "`repeats` is 2, and 3 are needed, so that the claim 'words' will be undecided; 3 "
+            "repeats are enough");
+}
+
 TEST(ClaimsFile, WhatSelectsNothingIsRefusedWhenTheGridIsRead) {
   EXPECT_EQ(refusal(beats("pafs", "fixed")), "");
   EXPECT_EQ(refusal(beats("pafs radius=5 balancing=barker", "pafs radius=1")), "");
