@@ -44,10 +44,26 @@ TEST_F(Ablate, CellsAreRunsOfSample) {
   EXPECT_TRUE(csv.starts_with("model,sampler,radius,repeat,status,error,ess_per_step,")) << csv;
 }
 
+TEST_F(Ablate, SaysWhyAClaimIsUndecided) {
+  const Outcome done = run_program("ablate --out " + (folder / "out").string() + " " + grid());
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_NE(done.err.find("warning: --repeats is 2, and 3 are needed, so that the claim 'longer "
+                          "paths move further' will be undecided"),
+            std::string::npos)
+      << done.err;
+  EXPECT_NE(done.out.find("undecided: longer paths move further (too few repeats: 2 judged pas "
+                          "radius=2, and 3 are needed)"),
+            std::string::npos)
+      << done.out;
+}
+
 // Cells may have different lengths, each long enough; a cell that needs no more steps is kept.
 TEST_F(Ablate, RunsACellUntilItHasConverged) {
   write_text(folder / "grid.toml", kSlowAndFast);
-  ASSERT_EQ(run(grid(), "short").exit_code, 0);
+  const Outcome short_run = run(grid(), "short");
+  ASSERT_EQ(short_run.exit_code, 0);
+  EXPECT_NE(short_run.out.find("the chains of 1 of 2 cells have not converged"), std::string::npos)
+      << short_run.out;
   ASSERT_EQ(run(grid() + " --until-converged 20", "long").exit_code, 0);
   const Json before = json_file(folder / "short/results.json")["rows"];
   const Json after = json_file(folder / "long/results.json")["rows"];

@@ -57,7 +57,7 @@ std::string warning(const std::string& who, int64_t repeats) {
 }
 
 TEST(ClaimsFile, AClaimThatTheRepeatsCannotDecideIsNamed) {
-  // Of six settings, half of the repeats choose one. A single setting is judged by all of them.
+  // Half of the repeats choose one of six settings. All repeats judge a single setting.
   EXPECT_EQ(warning("pafs", 5), "");
   EXPECT_EQ(
       warning("pafs", 4),
