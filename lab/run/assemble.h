@@ -64,8 +64,8 @@ std::optional<double> sampler_number(const SamplerSpec& sampler, const std::stri
 // Returns whether the sampler moves continuous states.
 bool moves_continuous(const SamplerSpec& sampler);
 
-// Returns whether the model that a spec names has continuous states. A model whose parameters do not
-// determine it has those that the sampler moves.
+// Returns whether the model that a spec names has continuous states. A model whose parameters do
+// not determine it has those that the sampler moves.
 bool has_continuous_states(const ModelSpec& spec, const SamplerSpec& sampler);
 
 // These return a data set's images; its points or grey levels as float32, as load_points() does;
