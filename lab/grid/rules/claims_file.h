@@ -27,8 +27,8 @@ void check_claims(const std::vector<Claim>& claims, const std::vector<Setting>& 
                   const std::string& name,
                   const std::function<bool(const std::string& metric)>& measured);
 
-// Returns a sentence on the first claim that this number of repeats cannot decide; empty if there is
-// none. Where a side of a claim has several settings for a model, half of the repeats choose the
+// Returns a sentence on the first claim that this number of repeats cannot decide; empty if there
+// is none. Where a side of a claim has several settings for a model, half of the repeats choose the
 // best of them, and the others, of which kLeastJudged are needed, judge it.
 std::string undecidable(const std::vector<Claim>& claims, const std::vector<Setting>& settings,
                         int64_t repeats);
