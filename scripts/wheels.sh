@@ -37,7 +37,7 @@ for python in "${@:-$venv/bin/python}"; do
   tools=$builds/tools-$version
   if [[ ! -e $tools/installed ]]; then
     "$python" -m venv --clear "$tools"
-    "$tools/bin/python" -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" wheel >&2
+    "$tools/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip "scikit-build-core>=0.10" wheel >&2
     touch "$tools/installed"
   fi
   say "building the wheel for Python $version and PyTorch $minor"
