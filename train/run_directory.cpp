@@ -26,10 +26,6 @@ bool is_checkpoint(const fs::path& file) {
          std::all_of(stem.begin(), stem.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-int64_t iteration_of(const fs::path& checkpoint) {
-  return std::stoll(checkpoint.stem().string());
-}
-
 void make_directory(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -37,6 +33,10 @@ void make_directory(const fs::path& path) {
 }
 
 }  // namespace
+
+int64_t iteration_of(const fs::path& checkpoint) {
+  return std::stoll(checkpoint.stem().string());
+}
 
 RunDirectory RunDirectory::create(const fs::path& path) {
   RunDirectory directory(path);

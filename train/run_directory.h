@@ -17,6 +17,9 @@
 
 namespace isinglass {
 
+// Returns the iteration of a file checkpoints/NNNNNNNN.pt.
+int64_t iteration_of(const std::filesystem::path& checkpoint);
+
 class RunDirectory {
  public:
   // Makes the directory of a new run. Throws Error if the directory holds checkpoints or cannot be

@@ -1,4 +1,6 @@
 // Implements how a training run is started, saved, resumed and recovered (trainer.h).
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "io/error.h"
@@ -100,15 +102,27 @@ void Trainer::warn_of_plan(const Checkpoint& resumed) {
 
 std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
   const std::vector<std::filesystem::path> files = directory_->checkpoints();
+  std::vector<std::string> damaged;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     try {
-      return {*file, read_checkpoint(*file)};
+      std::pair found(*file, read_checkpoint(*file));
+      if (!damaged.empty()) {
+        const int64_t iteration = found.second.iteration;
+        const int64_t lost = iteration_of(files.back()) - iteration;
+        warn(fmt::format(
+            "{} {} damaged and {} set aside as *.unreadable; training goes on from "
+            "iteration {}, so that {} iteration{} lost and made again",
+            fmt::join(damaged, " and "), damaged.size() == 1 ? "is" : "are",
+            damaged.size() == 1 ? "was" : "were", iteration, lost, lost == 1 ? " is" : "s are"));
+      }
+      return found;
     } catch (const OtherFormat&) {
       throw;
     } catch (const Unreadable&) {
       throw;  // the file itself may be sound
     } catch (const Error& error) {
       directory_->set_aside(*file);
+      damaged.push_back(file->string());
       log(fmt::format("a checkpoint that cannot be read was set aside: {}", error.what()));
     }
   }

@@ -480,10 +480,16 @@ void Training::log_notes(const std::filesystem::path& directory) const {
 
 void keep_warmup(TrainSpec& spec, const std::filesystem::path& directory) {
   if (spec.warmup) return;
-  const std::filesystem::path newest = newest_checkpoint(directory);
-  if (newest.empty()) return;
-  for (const auto& [name, value] : read_checkpoint(newest).settings) {
-    if (name == "warmup") spec.warmup = std::get<int64_t>(value.value);
+  if (newest_checkpoint(directory).empty()) return;
+  const std::vector<std::filesystem::path> files = RunDirectory::open(directory).checkpoints();
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    try {
+      for (const auto& [name, value] : read_checkpoint(*file).settings) {
+        if (name == "warmup") spec.warmup = std::get<int64_t>(value.value);
+      }
+      return;
+    } catch (const Error&) {  // Trainer::resume() says what is wrong, and tries the next one, too.
+    }
   }
 }
 

@@ -82,8 +82,8 @@ class Training {
 // there is none.
 std::filesystem::path newest_checkpoint(const std::filesystem::path& directory);
 
-// Sets the warm-up of a run that is resumed, unless it is given, to that of its newest checkpoint:
-// it stays as it is if the run gets more iterations.
+// Sets the warm-up of a run that is resumed, unless it is given, to that of its newest
+// readable checkpoint: it stays as it is if the run gets more iterations.
 void keep_warmup(TrainSpec& spec, const std::filesystem::path& directory);
 
 }  // namespace isinglass

@@ -200,6 +200,11 @@ TEST(TrainerTest, StopsAfterTheIterationAndGoesOn) {
                     scratch / "run/checkpoints/00000020.pt");
 }
 
+struct Warnings : TrainObserver {
+  std::vector<std::string> all;
+  void on_warning(const std::string& message) override { all.push_back(message); }
+};
+
 TEST(TrainerTest, FallsBackPastATruncatedCheckpoint) {
   const Scratch scratch;
   PcdRun options = small_options();
@@ -209,13 +214,34 @@ TEST(TrainerTest, FallsBackPastATruncatedCheckpoint) {
   const fs::path newest = scratch / "run/checkpoints/00000013.pt";
   write_file(newest, read_file(newest).substr(0, 1000));
   options.iterations = 20;
-  resume("rbm", scratch / "run", options);
+  Warnings warnings;
+  Setting again("rbm", options, {.observer = &warnings});
+  again.trainer.resume(scratch / "run");
+  ASSERT_EQ(warnings.all.size(), 1u);
+  EXPECT_EQ(warnings.all[0], newest.string() +
+                                 " is damaged and was set aside as *.unreadable; training goes on "
+                                 "from iteration 12, so that 1 iteration is lost and made again");
+  EXPECT_FALSE(again.trainer.run().interrupted);
   expect_same_state(scratch / "whole/checkpoints/00000020.pt",
                     scratch / "run/checkpoints/00000020.pt");
   EXPECT_EQ(metrics_of(scratch / "whole"), metrics_of(scratch / "run"));
   const std::string log = read_file(scratch / "run/log.txt");
   EXPECT_NE(log.find("cannot be read"), std::string::npos) << log;
   EXPECT_NE(log.find("resumed at iteration 12"), std::string::npos) << log;
+
+  for (const char* name : {"00000018.pt", "00000020.pt"}) {
+    write_file(scratch / "run/checkpoints" / name, "nothing");
+  }
+  fs::copy_file(scratch / "whole/checkpoints/00000000.pt", scratch / "run/checkpoints/00000000.pt",
+                fs::copy_options::overwrite_existing);
+  Setting from_the_start("rbm", options, {.observer = &warnings});
+  from_the_start.trainer.resume(scratch / "run");
+  EXPECT_NE(warnings.all.back().find("00000020.pt and "), std::string::npos) << warnings.all.back();
+  EXPECT_NE(warnings.all.back().find("00000018.pt are damaged and were set aside as *.unreadable; "
+                                     "training goes on from iteration 0, so that 20 iterations are "
+                                     "lost"),
+            std::string::npos)
+      << warnings.all.back();
 
   for (const char* name : {"00000000.pt", "00000018.pt", "00000020.pt"}) {
     write_file(scratch / "run/checkpoints" / name, "nothing");
