@@ -21,9 +21,10 @@ constexpr double kLeastShare = 1. / 5;  // fraction of the earlier acceptance
 constexpr double kStays = 0.8;          // autocorrelation
 constexpr double kAlike = 1. / 5;       // spread
 constexpr int64_t kReportsInARow = 2;
-constexpr int64_t kAtEnd = 10;     // iterations
-constexpr double kGrownApart = 2;  // times |d| of the earliest iterations
-constexpr double kGrownLoss = 10;  // times the first loss
+constexpr int64_t kAtEnd = 10;        // iterations
+constexpr double kHardlyMoves = .99;  // acceptance
+constexpr double kGrownApart = 2;     // times |d| of the earliest iterations
+constexpr double kGrownLoss = 10;     // times the first loss
 
 // Appends a value and keeps at most the latest `most` values.
 void push(std::deque<double>& values, double value, size_t most) {
@@ -105,6 +106,17 @@ std::string Divergence::at_end() const {
     }
   }
   return "";
+}
+
+std::string Divergence::small_steps(const Scale& step_size) const {
+  if (acceptances_.size() < kStuck) return "";
+  const double mean =
+      std::accumulate(acceptances_.end() - kStuck, acceptances_.end(), 0.0) / kStuck;
+  if (!(mean > kHardlyMoves)) return "";
+  return fmt::format(
+      "; the step size is too small: with `{}` {:g} the mean acceptance of the last {} iterations "
+      "is {:.4f}",
+      step_size.name, step_size.initial, kStuck, mean);
 }
 
 void Divergence::skipped(const std::string& reason) {

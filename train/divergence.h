@@ -41,6 +41,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/sampler.h"
 #include "io/torch.h"
 
 namespace isinglass {
@@ -62,6 +63,10 @@ class Divergence {
   void add_loss(double loss);
   // Returns a warning if a run that ends now ends in a divergence; otherwise an empty text.
   std::string at_end() const;
+  // Returns a clause of a sentence, which begins with "; ", if the mean acceptance of the last 50
+  // iterations is above .99: steps of this size hardly move the chains, which cannot follow the
+  // model. Otherwise, and in a shorter run, returns an empty text.
+  std::string small_steps(const Scale& step_size) const;
   // Records that the next iteration made no update, for the given reason ("the loss is nan").
   // Throws as check() does.
   void skipped(const std::string& reason);

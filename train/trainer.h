@@ -86,8 +86,8 @@ class Trainer {
   // divergence.h) recovers: it goes back to a checkpoint from before the last kSuspectStretch
   // iterations, halves the learning rate for the rest of the run, clears Adam's moments, lets the
   // objective repair its chains, and goes on. Throws NumericalError, naming the iteration and the
-  // checkpoint to go back to, if there were options.recover recoveries already within the
-  // iterations of ten checkpoints.
+  // checkpoint to go back to or what to change, if there were options.recover recoveries already
+  // within the iterations of ten checkpoints.
   TrainResult run();
 
   int64_t iteration() const { return iteration_; }

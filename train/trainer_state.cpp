@@ -174,20 +174,28 @@ int64_t Trainer::recovery_spacing() const {
 // the checkpoint that the run went back to is replaced at once by the new state.
 void Trainer::recover(const std::string& reason) {
   const int64_t diverged = iteration_;
-  const std::string what = fmt::format("training diverged at iteration {}: {}", diverged, reason);
+  const std::optional<Scale> step_size = objective_->step_size();
+  const std::string cause = step_size ? divergence_.small_steps(*step_size) : "";
+  const std::string what =
+      fmt::format("training diverged at iteration {}: {}{}", diverged, reason, cause);
+  const std::filesystem::path file =
+      directory_->recovery_point(diverged - kSuspectStretch, recovery_spacing());
   const auto recent = std::count_if(recoveries_.begin(), recoveries_.end(), [&](int64_t earlier) {
     return earlier > diverged - kRecoveryWindow * options_.checkpoint_every;
   });
   if (recent >= options_.recover) {
-    const std::filesystem::path before =
-        directory_->recovery_point(diverged - kSuspectStretch, recovery_spacing());
-    const std::string message =
-        fmt::format("{}; the checkpoint to go back to is {}", what, before.string());
+    const std::string remedy =
+        iteration_of(file) > 0
+            ? fmt::format("the checkpoint to go back to is {}", file.string())
+            : fmt::format(
+                  "start again with {}, because only the checkpoint of iteration 0 is from "
+                  "before the divergence",
+                  cause.empty() ? "a lower `lr`"
+                                : fmt::format("a larger `{}` or a lower `lr`", step_size->name));
+    const std::string message = fmt::format("{}; {}", what, remedy);
     log(message);
     throw NumericalError(message);
   }
-  const std::filesystem::path file =
-      directory_->recovery_point(diverged - kSuspectStretch, recovery_spacing());
   std::vector<int64_t> recoveries = recoveries_;
   const double best_score = best_score_;  // best.pt is kept
   restore(read_checkpoint(file), file.string());

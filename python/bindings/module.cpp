@@ -42,7 +42,7 @@ void translate(std::exception_ptr thrown) {
   } catch (const Error& error) {
     PyErr_SetString(error_type, spelled(error.what()).c_str());
   } catch (const NumericalError& error) {
-    PyErr_SetString(numerical_error_type, error.what());
+    PyErr_SetString(numerical_error_type, spelled(error.what()).c_str());
   } catch (const RankLost&) {
     await_end();
     PyErr_SetString(PyExc_RuntimeError,

@@ -196,9 +196,11 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, st
         except _isinglass.NumericalError as diverged:
             if out is not None:
                 raise
-            what, _, _ = str(diverged).partition("; the checkpoint to go back to is ")
+            what, earlier, _ = str(diverged).partition("; the checkpoint to go back to is ")
+            what, _, _ = what.partition(", because only the checkpoint of iteration 0")
             raise _isinglass.NumericalError(
-                f"{what}; out= a directory keeps checkpoints to go back to") from None
+                f"{what}; out= a directory keeps checkpoints to go back to" if earlier
+                else what) from None
     if target is None and values.get("objective") != "classify":
         target = _isinglass.load(made["options"]["model"], made["parameters"],
                                  {name: made["options"][name] for name in ("image", "bounds")

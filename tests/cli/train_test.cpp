@@ -261,6 +261,19 @@ TEST_F(Training, LargerItersExtendARun) {
   expect_same_end(dir_ / "extended");
 }
 
+TEST_F(Training, ADamagedCheckpointIsSaid) {
+  const fs::path newest = dir_ / "unbroken/checkpoints/00000300.pt";
+  fs::resize_file(newest, fs::file_size(newest) / 2);
+  const Outcome outcome = run_program("train --resume " + (dir_ / "unbroken").string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("isinglass: warning: " + newest.string() +
+                             " is damaged and was set aside as *.unreadable; training goes on from "
+                             "iteration 294, so that 6 iterations are lost and made again\n"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_TRUE(fs::exists(newest));
+}
+
 TEST_F(Training, ResumedRunKeepsItsSettings) {
   for (const std::string flags :
        {"--lr 0.5", "--seed 3", "--batch 5", "--iters 299", "--out elsewhere"}) {
@@ -364,6 +377,8 @@ TEST_F(Training, DivergenceIsExitCodeThree) {
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
   EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
   EXPECT_NE(outcome.err.find("iteration"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("; start again with a lower --lr, because only"), std::string::npos)
+      << outcome.err;
   EXPECT_TRUE(fs::exists(dir_ / "diverged" / "config.toml"));
 }
 

@@ -194,13 +194,65 @@ def test_the_method_of_a_module_is_trained_as_the_module():
 
 
 def test_a_training_without_a_directory_names_no_file_of_it(tmp_path):
-    options = {"iters": 400, "lr": 1e6, "recover": 0, "sampler": "gwg", "batch": 10, "buffer": 20,
-               "steps_per_iter": 1, "warmup": 0, "seed": 1}
-    with pytest.raises(ig.NumericalError, match="out= a directory keeps checkpoints") as caught:
-        ig.train(Mlp(SITES), bars(60), **options)
-    assert "checkpoints/" not in str(caught.value)
-    with pytest.raises(ig.NumericalError, match="checkpoints/"):
-        ig.train(Mlp(SITES), bars(60), out=tmp_path / "run", **options)
+    options = {"lr": 1e-3, "recover": 0, "sampler": "gwg", "batch": 10, "buffer": 20,
+               "steps_per_iter": 1, "warmup": 0, "seed": 1, "checkpoint_every": 50}
+
+    def diverges(iteration, **more):
+        module = Mlp(SITES)
+
+        def spoil(numbers):
+            if numbers["iteration"] == iteration:
+                with torch.no_grad():
+                    next(module.parameters()).fill_(float("inf"))
+
+        with pytest.raises(ig.NumericalError) as caught:
+            ig.train(module, bars(60), iters=500, callback=spoil, **options, **more)
+        return str(caught.value)
+
+    late = diverges(450)
+    assert late.endswith("; out= a directory keeps checkpoints to go back to")
+    assert "checkpoints/" not in late
+    assert diverges(450, out=tmp_path / "late").endswith(
+        f"; the checkpoint to go back to is {tmp_path}/late/checkpoints/00000400.pt")
+    early = diverges(20)
+    assert early.endswith("; start again with a lower lr=")
+    assert diverges(20, out=tmp_path / "early") == (
+        f"{early}, because only the checkpoint of iteration 0 is from before the divergence")
+
+
+def test_a_step_size_that_is_too_small_is_named():
+    module = Mlp(SITES)
+
+    def spoil(numbers):
+        if numbers["iteration"] == 60:
+            with torch.no_grad():
+                next(module.parameters()).fill_(float("nan"))
+
+    target = ig.energy(module, sites=SITES, states="continuous", bounds=(-1, 1))
+    points = torch.rand(60, SITES, generator=torch.Generator().manual_seed(3)) - 0.5
+    with pytest.raises(ig.NumericalError, match=(
+            "; the step size is too small: with step_size= 1e-05 the mean acceptance of the last "
+            r"50 iterations is (1\.0000|0\.99\d\d); start again with a larger step_size= or a "
+            "lower lr=$")):
+        ig.train(target, points, sampler="mala", step_size=1e-5, iters=80, lr=1e-4, recover=0,
+                 batch=10, buffer=20, steps_per_iter=1, warmup=0, seed=1, callback=spoil)
+
+
+def test_a_damaged_checkpoint_is_warned_of(tmp_path):
+    out, options = tmp_path / "run", {**OPTIONS, "checkpoint_every": 5}
+    del options["warmup"]
+    whole = ig.train("rbm", bars(60), iters=20, hidden=3, **options, out=tmp_path / "whole")
+    ig.train("rbm", bars(60), iters=12, warmup=2, hidden=3, **options, out=out)
+    newest = out / "checkpoints" / "00000012.pt"
+    newest.write_bytes(newest.read_bytes()[:1000])
+    with pytest.warns(UserWarning) as told:
+        fit = ig.train("rbm", bars(60), iters=20, hidden=3, **options, out=out)
+    assert [str(one.message) for one in told] == [
+        f"{newest} is damaged and was set aside as *.unreadable; training goes on from iteration "
+        "10, so that 2 iterations are lost and made again"]
+    assert whole.options["warmup"] == fit.options["warmup"] == 2
+    assert all(torch.equal(fit.parameters[name], value)
+               for name, value in whole.parameters.items())
 
 
 class WithExtraState(Mlp):

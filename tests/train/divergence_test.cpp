@@ -67,6 +67,23 @@ double collapsing(int64_t t) {
   return t < 700 ? 0.6 : 0.05;
 }
 
+// Chains that accept 0.9998 of their steps until iteration 276, and others.
+TEST(DivergenceTest, StepsThatHardlyMoveTheChains) {
+  const Scale step{.name = "step-size", .initial = 0.02};
+  const auto said = [&](int64_t iterations, const Course& acceptance) {
+    Divergence divergence(kSites);
+    for (int64_t t = 1; t <= iterations; ++t) divergence.check(0, acceptance(t));
+    return divergence.small_steps(step);
+  };
+  EXPECT_EQ(said(276, [](int64_t) { return 0.9998; }),
+            "; the step size is too small: with `step-size` 0.02 the mean acceptance of the last "
+            "50 iterations is 0.9998");
+  EXPECT_NE(said(276, [](int64_t t) { return t <= 226 ? 0.5 : 0.9901; }), "");
+  EXPECT_EQ(said(276, [](int64_t t) { return t <= 226 ? 1 : 0.9899; }), "");
+  EXPECT_EQ(said(49, [](int64_t) { return 1; }), "");
+  EXPECT_EQ(said(276, [](int64_t) { return NAN; }), "");
+}
+
 TEST(DivergenceTest, ChainsThatAreStuck) {
   int64_t expected = 0;
   for (int64_t t = 700; expected == 0; ++t) {

@@ -28,6 +28,12 @@ std::string what_stops(Setting& setting, const fs::path& directory) {
   return "no divergence";
 }
 
+// Ends the message if nothing but the initial state is from before the divergence.
+constexpr const char* kStartAgain =
+    "; start again with a lower `lr`, because only the checkpoint of iteration 0 is from before "
+    "the "
+    "divergence";
+
 void expect_finite_checkpoints(const fs::path& directory) {
   const RunDirectory run = RunDirectory::open(directory);
   for (const fs::path& file : run.checkpoints()) {
@@ -53,7 +59,7 @@ TEST(DivergingRun, StopsWhenAnEnergyIsNotFinite) {
   saboteur.model = setting.model.get();
   const std::string message = what_stops(setting, scratch / "run");
   EXPECT_NE(message.find("diverged at iteration 4: "), std::string::npos) << message;
-  EXPECT_NE(message.find("checkpoints/00000000.pt"), std::string::npos) << message;
+  EXPECT_TRUE(message.ends_with(kStartAgain)) << message;
   expect_finite_checkpoints(scratch / "run");
 }
 
@@ -67,7 +73,7 @@ TEST(DivergingRun, StopsWhenNoGradientIsFinite) {
                          "iterations in a row made no update"),
             std::string::npos)
       << message;
-  EXPECT_NE(message.find("checkpoints/00000000.pt"), std::string::npos) << message;
+  EXPECT_TRUE(message.ends_with(kStartAgain)) << message;
   expect_finite_checkpoints(scratch / "run");
 }
 
@@ -315,15 +321,75 @@ TEST_F(Recovery, EndsTheRunWhenThereWereTooMany) {
       ADD_FAILURE() << "no divergence";
     } catch (const NumericalError& error) {
       const std::string message = error.what();
-      EXPECT_NE(
-          message.find("training diverged at iteration 30: the loss is nan, and 10 "
-                       "iterations in a row made no update; the checkpoint to go back to is "),
-          std::string::npos)
+      EXPECT_NE(message.find("training diverged at iteration 30: the loss is nan, and 10 "
+                             "iterations in a row made no update; "),
+                std::string::npos)
           << message;
+      EXPECT_TRUE(message.ends_with(kStartAgain)) << message;
     }
     const auto metrics = metrics_of(scratch_ / fmt::format("run{}", allowed));
     EXPECT_EQ(metrics.size(), 29u);
     EXPECT_EQ(metrics.back().value("recoveries", 0), allowed);
+  }
+}
+
+// A run that may not recover keeps only its two latest checkpoints.
+TEST_F(Recovery, NamesTheCheckpointToGoBackTo) {
+  PcdRun options = long_options();
+  options.recover = 0;
+  PlantedRun run(options, {}, {{440, 0}});
+  run.trainer->start(scratch_ / "late");
+  try {
+    run.trainer->run();
+    ADD_FAILURE() << "no divergence";
+  } catch (const NumericalError& error) {
+    EXPECT_TRUE(std::string(error.what())
+                    .ends_with("; the checkpoint to go back to is " +
+                               (scratch_ / "late/checkpoints/00000350.pt").string()))
+        << error.what();
+  }
+}
+
+// The chains of a model without any energy accept every step of a test that could reject them.
+TEST(DivergingRun, NamesAStepSizeThatIsTooSmall) {
+  const Scratch scratch;
+  PcdRun options = without_recovery();
+  options.iterations = options.checkpoint_every = 100;
+  for (const bool rejects : {true, false}) {
+    Setting setting("rbm", options);
+    const auto sampler =
+        make_sampler("dlp", {.step_size = 0.25, .unadjusted = !rejects}, *setting.model);
+    int64_t made = 0;
+    for (const torch::Tensor& parameter : setting.model->parameters()) {
+      torch::NoGradGuard no_grad;
+      parameter.zero_();
+      parameter.register_hook([&made](const torch::Tensor& gradient) {
+        return torch::full_like(gradient, made > 55 ? NAN : 0.0);
+      });
+    }
+    struct : TrainObserver {
+      int64_t* made = nullptr;
+      void on_iteration(const Metrics& metrics) override { *made = metrics.iteration; }
+    } counter;
+    counter.made = &made;
+    Trainer trainer(setting.model, setting.objective(*sampler, setting.data, options), options,
+                    {.observer = &counter});
+    trainer.start(scratch / (rejects ? "mh" : "unadjusted"));
+    std::string message;
+    try {
+      trainer.run();
+    } catch (const NumericalError& error) {
+      message = error.what();
+    }
+    if (!rejects) {
+      EXPECT_TRUE(message.ends_with(std::string("made no update") + kStartAgain)) << message;
+      continue;
+    }
+    EXPECT_TRUE(message.ends_with(
+        "made no update; the step size is too small: with `step-size` 0.25 the mean acceptance of "
+        "the last 50 iterations is 1.0000; start again with a larger `step-size` or a lower `lr`, "
+        "because only the checkpoint of iteration 0 is from before the divergence"))
+        << message;
   }
 }
 

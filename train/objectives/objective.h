@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/context.h"
+#include "engine/sampler.h"
 #include "io/pt/pt_file.h"
 #include "io/torch.h"
 #include "models/energy_model.h"
@@ -81,6 +83,10 @@ class Objective {
 
   // Stores the batch's chains, at the end of the iteration.
   virtual void keep(Batch batch) {}
+
+  // Returns the step size of the chains; nothing if there are no chains or if no test rejects
+  // their steps, so that their acceptance does not tell whether they move.
+  virtual std::optional<Scale> step_size() const { return {}; }
 
   // Returns the numbers and text that must not change when a run is resumed.
   virtual PtDict settings() const = 0;

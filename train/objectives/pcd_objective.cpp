@@ -311,6 +311,12 @@ void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
   if (missing_) missing_->repair(model, recovery);
 }
 
+std::optional<Scale> PcdObjective::step_size() const {
+  const std::vector<Scale> scales = sampler_.scales();
+  if (scales.size() != 1 || !sampler_.is_metropolis() || !sampler_.exact()) return {};
+  return scales.front();
+}
+
 PtDict PcdObjective::settings() const {
   PtDict all = {{"objective", {std::string(options_.from_data ? "cd" : "pcd")}},
                 {"sampler", {sampler_.name()}},

@@ -43,6 +43,7 @@ class PcdObjective : public Objective {
   // Writes the chains of all ranks back to the buffer. Their transfer began in draw() and ends
   // here. Throws NumericalError on every rank if the chains of one rank have failed.
   void keep(Batch batch) override;
+  std::optional<Scale> step_size() const override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
   NamedTensors saved_state() const override;
