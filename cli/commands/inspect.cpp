@@ -9,6 +9,7 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "cli/commands/commands.h"
@@ -226,6 +227,31 @@ Finding inspect_problem(const fs::path& file) {
   return finding;
 }
 
+// Returns true if the numbers of a text can be no edges: lines "i j" or "i j weight".
+bool can_be_no_edges(const torch::Tensor& values) {
+  if (values.size(1) < 2 || values.size(1) > 3) return true;
+  const torch::Tensor ends = values.slice(1, 0, 2);
+  return !((ends >= 0) & (ends == ends.floor())).all().item<bool>();
+}
+
+// Describes a text of numbers as a graph or a quadratic function if it is one, and else as data. The
+// error of an edge list with a mistake is that of the graph.
+Finding inspect_numbers(const fs::path& file, const DataFormat& format) {
+  try {
+    if (Finding problem = inspect_problem(file); !problem.description.empty()) return problem;
+  } catch (const Error&) {
+    const auto values = [&]() -> std::optional<torch::Tensor> {
+      try {
+        return format.read(file);
+      } catch (const Error&) {
+        return std::nullopt;
+      }
+    }();
+    if (!values || !can_be_no_edges(*values)) throw;
+  }
+  return inspect_data(*describe_data_file(file), file);
+}
+
 bool starts_as_zip(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::array<char, 2> start = {};
@@ -235,6 +261,8 @@ bool starts_as_zip(const fs::path& file) {
 Finding inspect_file(const fs::path& file, ImageSize image) {
   require(fs::exists(file), "{} does not exist", file.string());
   if (fs::exists(file / "config.toml")) return inspect_run(file, image);
+  const DataFormat* format = format_of(file);
+  if (format && format->text_of_numbers) return inspect_numbers(file, *format);
   if (const auto data = describe_data_file(file)) return inspect_data(*data, file);
   if (fs::is_directory(file)) return inspect_run(file, image);
   if (Finding problem = inspect_problem(file); !problem.description.empty()) return problem;

@@ -13,6 +13,7 @@ namespace isinglass {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r";
+constexpr size_t kLargestText = size_t{1} << 31;  // bytes, decompressed
 
 std::string_view trimmed(std::string_view text, std::string_view what) {
   const size_t begin = std::min(text.find_first_not_of(what), text.size());
@@ -94,7 +95,7 @@ bool is_text_file(const std::filesystem::path& file) {
 }
 
 TextLines::TextLines(const std::filesystem::path& file, const std::string& what)
-    : source_(file.string()), text_(read_file(file)) {
+    : source_(file.string()), text_(read_maybe_gzip(file, kLargestText)) {
   if (text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);  // a byte-order mark
   require(is_text(text_), "{} is not {}: the file is not text", source_, what);
   const std::string_view text = text_;

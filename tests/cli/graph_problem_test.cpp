@@ -220,6 +220,22 @@ TEST_F(GraphSample, InspectSaysHowATextIsRead) {
   EXPECT_EQ(network["kind"], "network");
   EXPECT_EQ(network["most_values"], 3);
   EXPECT_EQ(network["observed"], 1);
+  EXPECT_EQ(inspected("edges.csv", "0,1\n1,2\n2,0\n")["kind"], "graph");
+  EXPECT_EQ(inspected("edges.txt", "from,to\n0,1\n1,2\n")["kind"], "graph");
+  EXPECT_EQ(inspected("terms.txt", "0 0 1\n0 1 -2\n")["kind"], "quadratic function");
+  for (const char* text :
+       {"0,1,1,0\n1,1,0,0\n", "x;y;z;w\n0;1;1;0\n1;1;0;0\n", "0 1 1 0\r\n1 1 0 0\r\n"}) {
+    const Json data = inspected("bits.csv", text);
+    EXPECT_EQ(data["kind"], "CSV text") << text;
+    EXPECT_EQ(data["shape"], Json::array({2, 4})) << text;
+  }
+  const Json points = inspected("points.csv", "x,y\n0.5,-3\n2,1\n");
+  EXPECT_EQ(points["shape"], Json::array({2, 2}));
+  EXPECT_EQ(points["min"], -3);
+  write_file(dir_ / "words.csv", "0,1,1,0\n1,x,0,0\n");
+  const Outcome words = run_program("inspect words.csv", {.directory = dir_.path()});
+  EXPECT_EQ(words.exit_code, 2);
+  EXPECT_NE(words.err.find("words.csv: line "), std::string::npos) << words.err;
   write_file(dir_ / "bad.txt", "1 2\n2 2\n");
   const Outcome bad = run_program("inspect bad.txt", {.directory = dir_.path()});
   EXPECT_EQ(bad.exit_code, 2);

@@ -15,6 +15,7 @@
 #include "train/data/dataset.h"
 #include "train/data/describe.h"
 #include "train/data/formats/amat.h"
+#include "train/data/formats/csv.h"
 #include "train/data/formats/idx.h"
 #include "train/data/formats/npy.h"
 #include "train/data/formats/numpy_pickle.h"
@@ -122,6 +123,14 @@ TEST(DataFuzz, Gzip) {
 TEST(DataFuzz, Amat) {
   fuzz("images.amat", {"0 1 1\n1 0 0\n", "0 1\r\n1 1\r\n0 0", "1\n"}, "01 \n\r",
        [](const fs::path& file) { read_amat(file); });
+}
+
+TEST(DataFuzz, Csv) {
+  fuzz("numbers.csv",
+       {"a,b\n0,1\n1,0\n", "0.5;\r\n;1e3",
+        "\xef\xbb\xbf"
+        "1 2\n3 4\n"},
+       "01,; .e-\n\r", [](const fs::path& file) { read_csv(file); });
 }
 
 TEST(DataFuzz, OwnImages) {

@@ -25,6 +25,8 @@ struct DataFormat {
   std::function<DataFileDescription(const std::filesystem::path& file)> describe = nullptr;
   // Reads all arrays of a format that can hold several.
   std::function<OwnArrays(const std::filesystem::path& file)> read_arrays = nullptr;
+  // True for texts of numbers, which may also be the text of a graph or of a quadratic function.
+  bool text_of_numbers = false;
 };
 
 // Returns the formats of the sources that list.inc names. A file has the first format that
