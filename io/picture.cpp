@@ -14,7 +14,8 @@
 namespace isinglass {
 namespace {
 
-constexpr uint8_t kFrame = 96;  // dark grey, distinct from both binary values
+constexpr uint8_t kFrame = 96;       // dark grey, distinct from both binary values
+constexpr int64_t kLeastWidth = 28;  // of an image in a grid [pixels]
 
 // Returns images [N, H·W] as uint8 grey levels on the CPU.
 torch::Tensor grey_levels(const torch::Tensor& images, int scale) {
@@ -32,16 +33,25 @@ torch::Tensor grey_levels(const torch::Tensor& images, int scale) {
   return values * scale;
 }
 
+// Returns images [N, H·W] as [N, H·k, W·k], where every pixel is a square of k×k pixels, with the
+// smallest k that makes them at least kLeastWidth wide.
+torch::Tensor enlarged(const torch::Tensor& levels, int64_t height, int64_t width) {
+  const int64_t factor = (kLeastWidth + width - 1) / width;
+  const torch::Tensor images = levels.view({-1, height, width});
+  if (factor == 1) return images;
+  return images.repeat_interleave(factor, 1).repeat_interleave(factor, 2);
+}
+
 // Returns the grid [rows·(H + 1) + 1, columns·(W + 1) + 1], with one frame line before every image
-// and after the last.
-torch::Tensor draw_grid(const torch::Tensor& levels, int64_t height, int64_t width,
-                        int64_t columns) {
-  const int64_t count = levels.size(0), rows = (count + columns - 1) / columns;
+// and after the last, of images [N, H, W].
+torch::Tensor draw_grid(const torch::Tensor& images, int64_t columns) {
+  const int64_t height = images.size(1), width = images.size(2);
+  const int64_t count = images.size(0), rows = (count + columns - 1) / columns;
   torch::Tensor grid =
       torch::full({rows * (height + 1) + 1, columns * (width + 1) + 1}, kFrame, torch::kUInt8);
   for (int64_t n = 0; n < count; ++n) {
     const int64_t top = n / columns * (height + 1) + 1, left = n % columns * (width + 1) + 1;
-    grid.narrow(0, top, height).narrow(1, left, width).copy_(levels[n].view({height, width}));
+    grid.narrow(0, top, height).narrow(1, left, width).copy_(images[n]);
   }
   return grid;
 }
@@ -80,7 +90,7 @@ std::string picture_grid(const torch::Tensor& images, int64_t height, int64_t wi
           "a picture grid of {}x{} images needs a tensor of shape [N, {}], not {}", height, width,
           height * width, images.sizes().vec());
   const torch::Tensor levels = grey_levels(images, scale).contiguous();
-  return encode_png(draw_grid(levels, height, width, std::min(columns, images.size(0))));
+  return encode_png(draw_grid(enlarged(levels, height, width), std::min(columns, images.size(0))));
 }
 
 void write_picture_grid(const std::filesystem::path& file, const torch::Tensor& images,

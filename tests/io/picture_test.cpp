@@ -27,26 +27,61 @@ torch::Tensor bytes(std::vector<int64_t> values) {
   return torch::tensor(values).to(torch::kUInt8);
 }
 
+// Returns every `factor`-th row and column of a picture's images of `height` and `width` pixels
+// without the frame, [rows·height/factor, columns·width/factor], and expects that all pixels of a
+// square of this side are alike.
+torch::Tensor reduced(const torch::Tensor& picture, int64_t height, int64_t width, int64_t factor) {
+  const auto places = [&](int64_t size, int64_t side) {
+    const torch::Tensor all = torch::arange(size);
+    return all.masked_select(all.remainder(side + 1) != 0);
+  };
+  const torch::Tensor images = picture.index_select(0, places(picture.size(0), height))
+                                   .index_select(1, places(picture.size(1), width));
+  const torch::Tensor small = images.slice(0, 0, {}, factor).slice(1, 0, {}, factor).contiguous();
+  EXPECT_TRUE(small.repeat_interleave(factor, 0).repeat_interleave(factor, 1).equal(images));
+  return small;
+}
+
 TEST(Picture, ThreeImagesInTwoColumns) {
   const Scratch scratch;
-  const torch::Tensor images = bytes({1, 0, 1, 0, 1, 1, 0, 0, 1}).view({3, 3});  // 1x3 pixels each
-  write_picture_grid(scratch / "grid.png", images, 1, 3, 2);
+  const torch::Tensor images = bytes({1, 0, 1, 0, 1, 1, 0, 0, 1}).view({3, 3});
+  const torch::Tensor wide = images.repeat_interleave(10, 1);  // 1x30 pixels each
+  write_picture_grid(scratch / "grid.png", wide, 1, 30, 2);
   const int64_t f = 96, w = 255;
-  EXPECT_TRUE(torch::equal(decoded(scratch / "grid.png"), bytes({f, f, f, f, f, f, f, f, f,  //
-                                                                 f, w, 0, w, f, 0, w, w, f,  //
-                                                                 f, f, f, f, f, f, f, f, f,  //
-                                                                 f, 0, 0, w, f, f, f, f, f,  //
-                                                                 f, f, f, f, f, f, f, f, f})
-                                                              .view({5, 9})));
+  const torch::Tensor picture = decoded(scratch / "grid.png");
+  EXPECT_EQ(picture.sizes(), (std::vector<int64_t>{5, 63}));
+  EXPECT_TRUE(reduced(picture, 1, 30, 1)
+                  .slice(1, 0, {}, 10)
+                  .equal(bytes({w, 0, w, 0, w, w, 0, 0, w, f, f, f}).view({2, 6})));
+  for (const int64_t row : {0, 2, 4}) EXPECT_TRUE((picture[row] == f).all().item<bool>());
+  for (const int64_t column : {0, 31, 62}) {
+    EXPECT_TRUE((picture.select(1, column) == f).all().item<bool>());
+  }
+}
+
+// Images of fewer than 28 columns are enlarged by a whole factor, wider ones are not.
+TEST(Picture, SmallImagesAreEnlarged) {
+  const Scratch scratch;
+  for (const auto& [height, width, factor] :
+       {std::tuple{4, 4, 7}, {8, 8, 4}, {5, 27, 2}, {3, 28, 1}, {3, 29, 1}, {6, 1, 28}}) {
+    const torch::Tensor images = torch::arange(3 * height * width).remainder(251).to(torch::kUInt8);
+    write_picture_grid(scratch / "a.png", images.view({3, height * width}), height, width, 3, 1);
+    const torch::Tensor picture = decoded(scratch / "a.png");
+    ASSERT_EQ(picture.sizes(),
+              (std::vector<int64_t>{height * factor + 2, 3 * (width * factor + 1) + 1}));
+    const torch::Tensor expected =
+        images.view({3, height, width}).transpose(0, 1).reshape({height, 3 * width});
+    EXPECT_TRUE(reduced(picture, height * factor, width * factor, factor).equal(expected));
+  }
 }
 
 TEST(Picture, GreyLevelsFloatsAndStridesAreDrawnAsTheyAre) {
   const Scratch scratch;
-  const auto inside = [&] { return decoded(scratch / "a.png").slice(0, 1, 3).slice(1, 1, 3); };
+  const auto inside = [&] { return reduced(decoded(scratch / "a.png"), 28, 28, 14); };
   const torch::Tensor expected = bytes({0, 51, 102, 255}).view({2, 2});
   write_picture_grid(scratch / "a.png", expected.view({1, 4}), 2, 2, 10, /*scale=*/1);
   EXPECT_TRUE(torch::equal(inside(), expected));
-  EXPECT_EQ(decoded(scratch / "a.png").size(1), 4);  // no more columns than images
+  EXPECT_EQ(decoded(scratch / "a.png").size(1), 30);  // no more columns than images
   write_picture_grid(scratch / "a.png", expected.view({1, 4}).to(torch::kFloat) / 255, 2, 2, 1);
   EXPECT_TRUE(torch::equal(inside(), expected));
   write_picture_grid(scratch / "a.png", expected.t().contiguous().view({4, 1}).t(), 2, 2, 1, 1);
