@@ -28,7 +28,8 @@ INSTANCES = {
     "permutation": ("Σ_i w_{i,ρ(i)}, w ~ N(0, sigma²)", "PAS eq. 9"),
     "ising-field": ("open lattice; fields ±mu + Unif(−width, width), + in the inner square",
                     "Zanella 2020; PAS eq. 10; LBJ"),
-    "ising-grid": ("lattice without fields, open or periodic", "AB table 2"),
+    "ising-grid": ("lattice without fields, open, or periodic with periodic=1; the four pairs of a "
+                   "periodic side=2 are joined twice, which doubles their coupling", "AB table 2"),
     "ising-scale-free":
         ("Barabási–Albert graph, every new node joined to `attached` others", "AB table 3"),
     "ising-posterior":
