@@ -16,6 +16,7 @@
 #include "io/json.h"
 #include "lab/run/assemble.h"
 #include "lab/spec/tables.h"
+#include "models/near_name.h"
 #include "models/registry.h"
 #include "train/data/fetch.h"
 
@@ -171,7 +172,21 @@ std::string run_fetch(const std::vector<const DatasetEntry*>& sets, const FetchO
   return text + fmt::format("\nnext: isinglass train --dataset {}{}\n", there[0], folder);
 }
 
+// Throws Error, which says what to type, unless the word after `isinglass data` is list or fetch.
+void check_action(const std::string& action) {
+  if (action == "list" || action == "fetch") return;
+  const std::vector<std::string>& sets = dataset_names();
+  require(std::find(sets.begin(), sets.end(), action) == sets.end(),
+          "isinglass data is followed by list or fetch, not by the name of a data set; isinglass "
+          "data fetch {} downloads the set",
+          action);
+  const std::string near = near_name(action, {"list", "fetch"});
+  fail("isinglass data is followed by list or fetch, not by '{}'{}", action,
+       near.empty() ? "" : fmt::format("; did you mean {}?", near));
+}
+
 std::string run_data(const Options& options) {
+  check_action(options.text("action"));
   DataSpec folder;
   if (options.has("data-dir")) folder.directory = options.path("data-dir");
   const fs::path data_dir = data_directory(folder);
@@ -212,7 +227,6 @@ Command data_command() {
                        .unit = "list|fetch",
                        .help = "what to do; it may be given without --action",
                        .initial = "list",
-                       .choices = {"list", "fetch"},
                        .stored = false,
                        .topic = Topic::kData},
                       {.name = "names",

@@ -134,12 +134,11 @@ std::string network_text(const Json& summary) {
   const Json& read = summary["network"];
   const auto count = [&](const char* key) { return read[key].get<int64_t>(); };
   return fmt::format(
-      "  network: {} with {} variables of {} to {} values and {} factors; {} variables are "
-      "observed "
-      "({})\n",
+      "  network: {} with {} variables of {} to {} values and {} factors; {} variable{} "
+      "observed ({})\n",
       read["network"].get<std::string>(), count("variables"), count("least_values"),
       count("most_values"), count("factors"), count("observed"),
-      read["evidence_from"].get<std::string>());
+      count("observed") == 1 ? " is" : "s are", read["evidence_from"].get<std::string>());
 }
 
 // Returns a line with the results of tempering; empty without tempering.

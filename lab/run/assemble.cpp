@@ -10,6 +10,7 @@
 #include "engine/annealing/at_temperature.h"
 #include "engine/registry.h"
 #include "io/error.h"
+#include "lab/run/memory.h"
 #include "models/combined/bounded.h"
 #include "models/combined/gradient_override.h"
 #include "models/instances/instances.h"
@@ -188,6 +189,8 @@ ImageSource images_for(const DataSpec& data, const std::function<void(const Data
 std::shared_ptr<EnergyModel> instance_of(const ModelSpec& spec, const ImageSource& images) {
   require_options(spec.weights.empty(), "`weights` and `instance` exclude each other");
   require_options(!spec.gradient_model, "`gradient-model` and `instance` exclude each other");
+  require_memory(instance_bytes(spec.instance), torch::kCPU,
+                 fmt::format("instance {}", spec.instance));
   const std::shared_ptr<EnergyModel> model = make_instance(spec.instance, images);
   require_options(spec.name.empty() || spec.name == model->kind_name(),
                   "`model` is {}, but `instance` {} has model {}", spec.name, spec.instance,

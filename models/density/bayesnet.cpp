@@ -463,7 +463,12 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
   }
   reading.observed = std::ssize(evidence);
   if (reading.zeros > 0) {
-    TORCH_WARN(in.source(), ": ", reading.zeros, " probabilities are 0 and count as 1e-30",
+    const bool one = reading.zeros == 1, factors = reading.kind == "MARKOV";
+    TORCH_WARN(in.source(), ": ", reading.zeros,
+               factors ? (one ? " entry of a factor" : " entries of factors")
+                       : (one ? " probability" : " probabilities"),
+               one ? " is 0 and counts as 1e-30" : " are 0 and count as 1e-30",
+               factors ? " of the largest entry" : "",
                ": single-site moves may not connect the states; use block-gibbs or --rungs");
   }
   auto model = std::make_shared<BayesNetModel>(values, network.factors, evidence);

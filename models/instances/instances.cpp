@@ -42,6 +42,21 @@ torch::Tensor equal_couplings(const torch::Tensor& edges, double coupling) {
   return torch::full({edges.size(0)}, coupling, torch::kFloat64);
 }
 
+// Each returns how many numbers of 8 bytes exist at once while the instance is made. A site of a
+// lattice has two edges, which are copied as they are put together, and a field.
+double numbers_of_lattice(const Numbers& n) {
+  return 20 * n["side"] * n["side"];
+}
+double numbers_of_potts(const Numbers& n) {
+  return numbers_of_lattice(n) + 4 * n["side"] * n["side"] * n["categories"];
+}
+double numbers_of_categorical(const Numbers& n) {
+  return 4 * n["sites"] * n["categories"];
+}
+double numbers_of_matrix(const Numbers& n) {
+  return 4 * n["sites"] * n["sites"];
+}
+
 // Returns +1 in the inner square of half the side, and −1 around it: float64 [side²].
 torch::Tensor inner_square(int64_t side) {
   torch::Tensor sign = torch::full({side, side}, -1.0, torch::kFloat64);
@@ -245,28 +260,42 @@ const std::vector<Instance>& instances() {
         {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
         {"categorical",
          {count("sites", 2000), count("categories", 4, 2), {"sigma", std::sqrt(1.125), 0}},
-         make_categorical},
+         make_categorical,
+         /*images=*/false,
+         numbers_of_categorical},
         {"parity", {count("sites", 100), {"u", 1}}, make_parity},
-        {"permutation", {count("sites", 100, 2), {"sigma", 3, 0}}, make_permutation},
+        {"permutation",
+         {count("sites", 100, 2), {"sigma", 3, 0}},
+         make_permutation,
+         /*images=*/false,
+         numbers_of_matrix},
         {"ising-field",
          {count("side", 50, 2), {"coupling", 1}, {"mu", 2}, {"width", 3, 0}},
-         make_ising_field},
+         make_ising_field,
+         /*images=*/false,
+         numbers_of_lattice},
         {"ising-grid",
-         {count("side", 20, 2), {"coupling", 0.4407}, count("periodic", 0, 0)},
-         make_ising_grid},
+         {count("side", 20, 2), {"coupling", 0.4407}, {"periodic", 0, 0, true, 1}},
+         make_ising_grid,
+         /*images=*/false,
+         numbers_of_lattice},
         {"ising-scale-free",
          {count("nodes", 400, 2), count("attached", 4), {"coupling", 0.4407}},
          make_ising_scale_free},
         {"ising-posterior",
          {count("side", 30, 3), {"coupling", 1}, {"mu", 1}, {"sigma", 3, 1e-6}},
-         make_ising_posterior},
+         make_ising_posterior,
+         /*images=*/false,
+         numbers_of_lattice},
         {"potts-field",
          {count("side", 30, 2),
           count("categories", 4, 2),
           {"coupling", 1},
           {"width", 1.5, 0},
           {"tilt", 0.5}},
-         make_potts_field},
+         make_potts_field,
+         /*images=*/false,
+         numbers_of_potts},
         {"fhmm",
          {count("steps", 1000, 2),
           count("chains", 10),
@@ -277,10 +306,14 @@ const std::vector<Instance>& instances() {
          make_fhmm},
         {"lattice-gaussian-rotated",
          {count("sites", 100, 2), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
-         make_gaussian_rotated},
+         make_gaussian_rotated,
+         /*images=*/false,
+         numbers_of_matrix},
         {"lattice-gaussian-cycle",
          {count("sites", 100, 3), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
-         make_gaussian_cycle},
+         make_gaussian_cycle,
+         /*images=*/false,
+         numbers_of_matrix},
         {"logistic", {count("sites", 100, 8), count("rows", 50)}, make_logistic},
         {"bayesnet",
          {count("variables", 100),
@@ -309,6 +342,12 @@ const Instance& find_instance(const std::string& name) {
   fail("unknown instance '{}'; known: {}", name, fmt::join(nearest_first(name, names), ", "));
 }
 
+std::string range_of(const Parameter& parameter, double least) {
+  if (parameter.whole && least == 0 && parameter.most == 1) return "0 or 1";
+  return fmt::format("a {}number from {} to {}", parameter.whole ? "whole " : "", least,
+                     parameter.most);
+}
+
 double parsed(const Parameter& parameter, const std::string& text, const std::string& where) {
   double value = 0;
   const char* end = text.data() + text.size();
@@ -316,8 +355,8 @@ double parsed(const Parameter& parameter, const std::string& text, const std::st
   const double least = std::max(parameter.least, -parameter.most);
   require(error == std::errc() && rest == end && value >= least && value <= parameter.most &&
               (!parameter.whole || value == std::floor(value)),
-          "instance {}: {} is '{}'; a {}number from {} to {} is needed", where, parameter.key, text,
-          parameter.whole ? "whole " : "", least, parameter.most);
+          "instance {}: {} is '{}'; {} is needed", where, parameter.key, text,
+          range_of(parameter, least));
   return value;
 }
 
@@ -393,6 +432,11 @@ ModelPointer make_instance(const std::string& text, const ImageSource& images) {
   require(space.categories <= 256, "instance {} has {} categories; at most 256 are allowed", text,
           space.categories);
   return model;
+}
+
+double instance_bytes(const std::string& text) {
+  const auto [instance, numbers] = named(text, {});
+  return instance.numbers ? 8 * instance.numbers(numbers) : 0;
 }
 
 bool names_instance(const std::string& text) {

@@ -27,6 +27,10 @@ struct ImageSource {
 // number out of range, or an instance that needs images and is given none.
 std::shared_ptr<EnergyModel> make_instance(const std::string& text, const ImageSource& images = {});
 
+// Returns about how many bytes make_instance() needs; 0 if they are few. Throws the Errors of
+// check_instance().
+double instance_bytes(const std::string& text);
+
 // Returns true if the part before the colon is the name of an instance.
 bool names_instance(const std::string& text);
 

@@ -12,6 +12,7 @@
 #include "io/error.h"
 #include "io/pt/state_dict.h"
 #include "lab/run/assemble.h"
+#include "lab/run/memory.h"
 #include "lab/run/restricted.h"
 #include "lab/spec/field.h"
 #include "models/combined/bounded.h"
@@ -100,6 +101,7 @@ TargetPointer instance(const std::string& text, const std::optional<torch::Tenso
   std::shared_ptr<EnergyModel> model;
   {
     const TorchStateGuard guard;
+    require_memory(instance_bytes(text), torch::kCPU, fmt::format("instance {}", text));
     model = make_instance(text, source);
     require_options(pixels_read, "images= would have no effect, because {} is not made of images",
                     text);

@@ -89,7 +89,11 @@ class DataCommand(unittest.TestCase):
         self.refused("omniglot-standin cannot be downloaded", "data", "fetch", "omniglot-standin")
         self.refused("needs names of data sets", "data", "fetch")
         self.refused("takes no names; got mnist", "data", "list", "mnist")
-        self.refused("list, fetch", "data", "get", "mnist")
+        self.refused("isinglass data is followed by list or fetch, not by 'get'", "data", "get",
+                     "mnist")
+        self.refused("not by 'lst'; did you mean list?", "data", "lst")
+        self.refused("not by the name of a data set; isinglass data fetch mnist downloads the set",
+                     "data", "mnist")
         self.refused("http:// or https:// is needed", "data", "fetch", "mnist", "--mirror",
                      "example.org")
         self.refused("--mirror would have no effect", "data", "list", "--mirror",

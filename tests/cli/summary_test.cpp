@@ -178,6 +178,22 @@ TEST_F(Summary, TablesWithZerosAreTold) {
       << outcome.err;
 }
 
+// The tables of a Markov network hold factors, which need not be probabilities.
+TEST_F(Summary, AFactorOfZeroAndAnObservedVariableAreTold) {
+  write_file(dir_ / "pair.uai", "MARKOV\n2\n2 2\n1\n2 0 1\n4\n 3 0 1 4\n");
+  write_file(dir_ / "pair.uai.evid", "1\n1 0 1\n");
+  const Outcome outcome = run_program(
+      "sample --overwrite --out out --model bayesnet --weights pair.uai --sampler gibbs "
+      "--chains 20 --steps 20",
+      {.directory = dir_.path()});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find(": 1 entry of a factor is 0 and counts as 1e-30 of the largest entry: "
+                             "single-site moves"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.out.find("; 1 variable is observed ("), std::string::npos) << outcome.out;
+}
+
 // Every proposal is the state itself and is accepted. This must not lengthen steps forever.
 TEST_F(Summary, AdaptationOfFrozenChainsHasNotSettled) {
   write_pt(dir_ / "start.pt", PtValue{torch::zeros({10, 64}, torch::kUInt8)});

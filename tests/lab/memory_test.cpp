@@ -9,6 +9,7 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "lab/run/assemble.h"
 #include "tests/support/scratch.h"
 
 namespace isinglass::memory_test {
@@ -75,6 +76,15 @@ TEST(AvailableMemory, IsWhatTheUserSays) {
   }
   unsetenv("ISINGLASS_MEMORY");
   EXPECT_GT(available_memory(torch::kCPU), 1e6);
+}
+
+TEST(AvailableMemory, LimitsInstances) {
+  const ModelSpec large{.instance = "ising-grid:side=2000"};
+  setenv("ISINGLASS_MEMORY", "0.5", 1);
+  EXPECT_ERROR(sampled_model(large, {}, {}, torch::kCPU),
+               "instance ising-grid:side=2000 needs about 0.6 GiB of memory, but only 0.5 GiB are "
+               "available; a smaller size is needed");
+  unsetenv("ISINGLASS_MEMORY");
 }
 
 }  // namespace

@@ -128,6 +128,29 @@ TEST(Instances, MistakesAreNamed) {
                            "potts-field:side=2,categories=300", "fhmm:stay=1"}) {
     EXPECT_THROW(make_instance(text), Error) << text;
   }
+  for (const char* value : {"yes", "2", "0.5"}) {
+    EXPECT_ERROR(make_instance(std::string("ising-grid:periodic=") + value),
+                 std::string("instance ising-grid: periodic is '") + value + "'; 0 or 1 is needed");
+  }
+  EXPECT_ERROR(make_instance("ising-grid:side=1"),
+               "side is '1'; a whole number from 2 to 1000000 is needed");
+}
+
+// The estimate holds the tensors of the model, and at most twenty times as much.
+TEST(Instances, SayHowMuchMemoryTheyNeed) {
+  for (const char* text :
+       {"ising-grid:side=100", "ising-grid:side=100,periodic=1", "ising-field:side=100",
+        "ising-posterior:side=100", "potts-field:side=100,categories=8",
+        "categorical:sites=1000,categories=50", "permutation:sites=250"}) {
+    const auto model = make_instance(text);
+    double held = 0;
+    for (const torch::Tensor& tensor : model->parameters()) held += tensor.nbytes();
+    for (const torch::Tensor& tensor : model->buffers()) held += tensor.nbytes();
+    EXPECT_GE(instance_bytes(text), held) << text;
+    EXPECT_LE(instance_bytes(text), 20 * held) << text;
+  }
+  EXPECT_GT(instance_bytes("ising-grid:side=100000"), 8e10);
+  EXPECT_EQ(instance_bytes("bernoulli"), 0);
 }
 
 }  // namespace

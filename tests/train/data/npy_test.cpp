@@ -90,6 +90,8 @@ TEST(Npy, RefusesWhatIsNone) {
   refused("|u1", "(-1, 6)", "x is a damaged .npy file");
   refused("|u1", "(99999999999999999999,)", "x is a damaged .npy file");
   refused("|u1", "2", "x is a damaged .npy file");
+  EXPECT_ERROR(npy_array(npy_file(1, "<f4", "(0, 3)", ""), "x"),
+               "x holds an array of shape [0, 3], which has no values");
   EXPECT_ERROR(npy_array(npy_file(4, "|u1", "(6,)", "abcdef"), "x"),
                "its format version is above 3");
   std::string records = npy_file(1, "|u1", "(2, 3)", "abcdef");

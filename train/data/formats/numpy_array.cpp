@@ -59,7 +59,9 @@ torch::Tensor tensor_of(const NumpyArray& array) {
   const NumpyType& type = type_of(array.type);
   auto needed = static_cast<double>(type.bytes);  // exact up to 2^53, above any file
   for (const int64_t size : array.shape) needed *= static_cast<double>(size);
-  require(needed > 0 && needed == static_cast<double>(array.bytes.size()),
+  require(needed > 0, "holds an array of shape [{}], which has no values",
+          fmt::join(array.shape, ", "));
+  require(needed == static_cast<double>(array.bytes.size()),
           "announces an array of shape [{}] and type {}, but holds {} of its {} bytes",
           fmt::join(array.shape, ", "), array.type, array.bytes.size(), needed);
   std::vector<int64_t> shape = array.shape;
