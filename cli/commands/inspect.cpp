@@ -234,8 +234,8 @@ bool can_be_no_edges(const torch::Tensor& values) {
   return !((ends >= 0) & (ends == ends.floor())).all().item<bool>();
 }
 
-// Describes a text of numbers as a graph or a quadratic function if it is one, and else as data. The
-// error of an edge list with a mistake is that of the graph.
+// Describes a text of numbers as a graph or a quadratic function if it is one, and else as data.
+// The error of an edge list with a mistake is that of the graph.
 Finding inspect_numbers(const fs::path& file, const DataFormat& format) {
   try {
     if (Finding problem = inspect_problem(file); !problem.description.empty()) return problem;

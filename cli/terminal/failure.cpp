@@ -16,8 +16,8 @@
 namespace isinglass {
 namespace {
 
-// Returns a sentence for LibTorch's message that memory of the machine could not be allocated; empty
-// for other messages.
+// Returns a sentence for LibTorch's message that memory of the machine could not be allocated;
+// empty for other messages.
 std::string out_of_memory(const std::string& message) {
   constexpr std::string_view kAsked = "you tried to allocate ";
   const size_t at = message.find(kAsked);

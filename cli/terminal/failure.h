@@ -26,9 +26,9 @@ struct Failure {
 
 inline constexpr int kNumericalFailure = 3;  // exit code
 
-// Returns the exit code and line of an exception: 2 for Error, std::bad_alloc and memory
-// that LibTorch could not allocate, 3 for NumericalError, 130 for Interrupted, its own code for Failed, and 1 for all others, including
-// RankLost.
+// Returns the exit code and line of an exception: 2 for Error, std::bad_alloc and memory that
+// LibTorch could not allocate, 3 for NumericalError, 130 for Interrupted, its own code for Failed,
+// and 1 for all others, including RankLost.
 Failure failure_of(std::exception_ptr exception);
 
 }  // namespace isinglass

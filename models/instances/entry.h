@@ -77,8 +77,8 @@ struct Instance {
   std::vector<Parameter> parameters;  // in addition to the seed
   std::shared_ptr<EnergyModel> (*make)(const Numbers&);
   bool images = false;  // requires images
-  // Returns about how many numbers of 8 bytes exist at once while the instance is made. Null if they
-  // are few, whatever the parameters.
+  // Returns about how many numbers of 8 bytes exist at once while the instance is made. Null if
+  // they are few, whatever the parameters.
   double (*numbers)(const Numbers&) = nullptr;
 };
 

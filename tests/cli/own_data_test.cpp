@@ -84,8 +84,10 @@ TEST_F(OwnData, InspectSaysWhatItReads) {
   EXPECT_EQ(array.exit_code, 0) << array.err;
   EXPECT_NE(array.out.find("NumPy .npy"), std::string::npos) << array.out;
   put_file(dir_ / "x.h5", "\x89HDF\r\n");
+  put_file(dir_ / "x.md", "A text.\n");
   put_file(dir_ / "x.txt", "A text.\n");
-  for (const std::string file : {"x.h5", "x.txt"}) {
+  refused("inspect x.txt", "x.txt holds no numbers; expected one row of numbers a line");
+  for (const std::string file : {"x.h5", "x.md"}) {
     refused("inspect " + file, file + " is not a file that inspect can read; it reads .pt, ");
   }
   fs::create_directory(dir_ / "classes");

@@ -196,6 +196,18 @@ def test_files_of_numpy(tmp_path):
         trained(BITS, validation=tmp_path / "validation.npy")
 
 
+def test_numbers_as_text_are_data(tmp_path):
+    numpy.savetxt(tmp_path / "bits.csv", BITS.numpy(), fmt="%d", delimiter=",", header="bits")
+    numpy.savetxt(tmp_path / "bits.txt", BITS.numpy())
+    expected = ig.train("rbm", BITS.to(torch.uint8), **FEW).parameters
+    for name in ("bits.csv", "bits.txt"):
+        found = ig.train("rbm", tmp_path / name, **FEW).parameters
+        assert all(torch.equal(expected[key], value) for key, value in found.items())
+    (tmp_path / "bits.csv").write_text("0,1\n1,x\n")
+    with pytest.raises(ig.Error, match="bits.csv: line 2: 'x' is not a finite number"):
+        ig.train("rbm", tmp_path / "bits.csv", **FEW)
+
+
 def test_a_run_in_memory_is_a_run_of_the_program(tmp_path):
     fit = ig.train("rbm", BITS, out=tmp_path / "run", **FEW)
     shown = subprocess.run([PROGRAM, "inspect", tmp_path / "run"], capture_output=True, text=True,
