@@ -1,6 +1,7 @@
 // Text files of numbers (.csv, .tsv, .txt, .dat, plain or gzipped), one row a line, as
-// spreadsheets, pandas and numpy.savetxt write them. Words, comments and a byte-order mark are those
-// of models/lattice/text_lines.h: numbers are separated by commas, by semicolons or by white space.
+// spreadsheets, pandas and numpy.savetxt write them. Words, comments and a byte-order mark are
+// those of models/lattice/text_lines.h: numbers are separated by commas, by semicolons or by white
+// space.
 //
 // A first line whose first word is not a number is a line of names, and so is one that counts the
 // columns from 0, of which there are at least 16 (pandas names columns so that have no names).
