@@ -18,18 +18,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-TEST(Csv, ALineIsAnImage) {
+TEST(Psv, ALineIsAnImage) {
   const Scratch scratch;
-  write_file(scratch / "x.csv", "0,0.2,1,1\n0,0,0,1\n");
-  const Dataset data = load_dataset(scratch / "x.csv", "");
+  write_file(scratch / "x.psv", "0|0.2|1|1\n0|0|0|1\n");
+  const Dataset data = load_dataset(scratch / "x.psv", "");
   EXPECT_EQ(data.height, 2);
   EXPECT_EQ(data.values, PixelValues::kGrey);
   const torch::Tensor sorted = std::get<0>(data.train.sum(1).sort());
   EXPECT_TRUE(sorted.equal(torch::tensor({255, 51 + 2 * 255}, torch::kInt64))) << sorted;
-  write_file(scratch / "y.csv", "0,1\n0,1,1\n");
-  EXPECT_ERROR(load_dataset(scratch / "y.csv", ""), "line 2: 3 numbers, unlike the lines before");
-  write_file(scratch / "z.csv", "0,x\n");
-  EXPECT_ERROR(load_dataset(scratch / "z.csv", ""), "line 1: 'x' is not a number");
+  write_file(scratch / "y.psv", "0|1\n0|1|1\n");
+  EXPECT_ERROR(load_dataset(scratch / "y.psv", ""), "line 2: 3 numbers, unlike the lines before");
+  write_file(scratch / "z.psv", "0|x\n");
+  EXPECT_ERROR(load_dataset(scratch / "z.psv", ""), "line 1: 'x' is not a number");
 }
 
 // Returns the exact heat capacity of the clock model on a ring of 3 sites with 4 directions.

@@ -1,5 +1,5 @@
-// Reads comma-separated values (.csv): one image per line, whose pixels are real numbers from 0 to
-// 1.
+// Reads values separated by vertical bars (.psv): one image per line, whose pixels are real numbers
+// from 0 to 1.
 #include <charconv>
 #include <sstream>
 
@@ -16,7 +16,7 @@ constexpr size_t kLargest = size_t{1} << 30;
 // else.
 void parse_line(const std::string& line, const std::string& where, std::vector<float>& values) {
   std::istringstream fields(line);
-  for (std::string field; std::getline(fields, field, ',');) {
+  for (std::string field; std::getline(fields, field, '|');) {
     float value = 0;
     const auto [end, code] = std::from_chars(field.data(), field.data() + field.size(), value);
     require(code == std::errc() && end == field.data() + field.size(), "{}: '{}' is not a number",
@@ -26,7 +26,7 @@ void parse_line(const std::string& line, const std::string& where, std::vector<f
 }
 
 // Returns the images, float32 [lines, numbers per line].
-torch::Tensor read_csv(const std::filesystem::path& file) {
+torch::Tensor read_psv(const std::filesystem::path& file) {
   std::istringstream lines(read_maybe_gzip(file, kLargest));
   std::vector<float> values;
   int64_t count = 0;
@@ -45,11 +45,11 @@ torch::Tensor read_csv(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::vector<DataFormat> csv_formats() {
+std::vector<DataFormat> psv_formats() {
   const auto recognises = [](const std::filesystem::path& file, const std::string&) {
-    return is_named(file, ".csv");
+    return is_named(file, ".psv");
   };
-  return {{"CSV", recognises, read_csv}};
+  return {{"PSV", recognises, read_psv}};
 }
 
 }  // namespace isinglass
