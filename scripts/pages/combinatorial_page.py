@@ -206,7 +206,8 @@ def cut_section(results):
                      time_to_solution(runs)])
     text = (f"The best of the seeds reaches or exceeds iSCO's value on {reached['iSCO'][0]} of "
             f"{reached['iSCO'][1]} graphs, and that of BLS on {reached['BLS'][0]} of "
-            f"{reached['BLS'][1]} graphs of up to 2000 vertices" + (f"; below it are {', '.join(below)}" if below else "") + ".")
+            f"{reached['BLS'][1]} graphs of up to 2000 vertices"
+            + (f"; below it are {', '.join(below)}" if below else "") + ".")
     return wrapped(text) + "\n\n" + table(
         ["graph", "vertices", "cut, each seed", "seconds", "BLS", "iSCO", "MCPG", "Gurobi, 1 h",
          "time to solution [s]"], rows)
