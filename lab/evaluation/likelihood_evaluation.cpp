@@ -132,7 +132,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   inexact_ = given.inexact;
   if (!data_ && !spec_.data.name.empty()) {
     const bool points = given.model ? !given.model->space().discrete()
-                                    : has_continuous_states(spec_.model, spec_.sampler);
+                                    : has_continuous_states(as_trained(spec_.model), spec_.sampler);
     data_ = points ? points_of(spec_.data, /*every_split=*/true) : images_of(spec_.data);
   }
   take_image_size(spec_, data_ ? &*data_ : nullptr);

@@ -127,6 +127,7 @@ bool moves_continuous(const SamplerSpec& sampler) {
 bool has_continuous_states(const ModelSpec& spec, const SamplerSpec& sampler) {
   if (spec.bounds) return true;
   if (!spec.instance.empty()) return !make_instance(spec.instance, {})->space().discrete();
+  if (spec.name.empty()) return false;  // model_of() says that it is needed
   const ModelEntry& entry = find_model(spec.name);
   return entry.any_continuous ? moves_continuous(sampler) : entry.state_kinds == "continuous";
 }
