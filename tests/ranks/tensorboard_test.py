@@ -116,7 +116,7 @@ class Board(unittest.TestCase):
         self.assertAlmostEqual(energies.histogram_value.sum,
                                -0.3 * (x * x.roll(-1, 1)).sum().item(), delta=1e-4)
         [picture] = read.Images("states")
-        self.assertEqual(picture.width, (4 + 1) * 10 + 1)
+        self.assertEqual(picture.width, (28 + 1) * 10 + 1)  # 4x4 pixels, enlarged by 7
 
     def test_ablate(self):
         (self.folder / "grid.toml").write_text('title = "t"\nrepeats = 2\n[common]\nchains = 3\n'
