@@ -376,11 +376,11 @@ def test_help_reads_like_the_table():
 
 def test_warnings_of_readers_are_pythons(tmp_path):
     (tmp_path / "net.uai").write_text("BAYES\n1\n2\n1\n1 0\n2\n0.0 1.0\n")
-    with pytest.warns(UserWarning, match="net.uai: .* count as 1e-30"):
+    with pytest.warns(UserWarning, match="net.uai: .* counts as 1e-30"):
         ig.load("bayesnet", tmp_path / "net.uai")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="count as 1e-30"):
+        with pytest.raises(UserWarning, match="counts as 1e-30"):
             ig.load("bayesnet", tmp_path / "net.uai")
 
 

@@ -303,8 +303,10 @@ TEST(Describe, IdxAndAmat) {
 
 TEST(Describe, LeavesOtherFilesAloneAndRefusesCorruptOnes) {
   const Scratch scratch;
+  put_file(scratch / "notes.md", "hello");
+  EXPECT_FALSE(describe_data_file(scratch / "notes.md").has_value());
   put_file(scratch / "notes.txt", "hello");
-  EXPECT_FALSE(describe_data_file(scratch / "notes.txt").has_value());
+  EXPECT_ERROR(describe_data_file(scratch / "notes.txt"), "notes.txt holds no numbers");
   EXPECT_FALSE(describe_data_file(scratch.folder()).has_value());
   EXPECT_FALSE(describe_data_file(scratch / "none").has_value());
   put_file(scratch / "cut-idx3-ubyte", idx_bytes({2, 2, 2}, "abc"));
