@@ -13,9 +13,9 @@ target_link_libraries(isinglass_pch PRIVATE torch fmt::fmt-header-only OpenMP::O
 target_compile_options(isinglass_pch PRIVATE ${ISINGLASS_TORCH_OPTIMISATION})
 target_precompile_headers(isinglass_pch PRIVATE ${CMAKE_SOURCE_DIR}/io/torch.h)
 
-# A source that includes LibTorch takes four seconds even if it is empty, and most of the others' time
-# goes to the same templates: eight sources of a target are compiled as one file, which makes the
-# first build three times as fast. Helpers of two sources may therefore not have the same name.
+# A source that includes LibTorch takes four seconds even if it is empty, and most of the others'
+# time goes to the same templates: eight sources of a target are compiled as one file. Helpers of
+# two sources may therefore not have the same name.
 # -DISINGLASS_UNITY=OFF compiles every source alone, for work on a few sources.
 option(ISINGLASS_UNITY "Compile several sources that use LibTorch as one file" ON)
 

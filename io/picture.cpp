@@ -14,8 +14,8 @@
 namespace isinglass {
 namespace {
 
-constexpr uint8_t kFrame = 96;       // dark grey, distinct from both binary values
-constexpr int64_t kLeastWidth = 28;  // of an image in a grid [pixels]
+constexpr uint8_t kFrame = 96;      // dark grey, distinct from both binary values
+constexpr int64_t kLeastSide = 28;  // of the longer side of an image in a grid [pixels]
 
 // Returns images [N, H·W] as uint8 grey levels on the CPU.
 torch::Tensor grey_levels(const torch::Tensor& images, int scale) {
@@ -34,9 +34,9 @@ torch::Tensor grey_levels(const torch::Tensor& images, int scale) {
 }
 
 // Returns images [N, H·W] as [N, H·k, W·k], where every pixel is a square of k×k pixels, with the
-// smallest k that makes them at least kLeastWidth wide.
+// smallest k that makes their longer side at least kLeastSide.
 torch::Tensor enlarged(const torch::Tensor& levels, int64_t height, int64_t width) {
-  const int64_t factor = (kLeastWidth + width - 1) / width;
+  const int64_t side = std::max(height, width), factor = (kLeastSide + side - 1) / side;
   const torch::Tensor images = levels.view({-1, height, width});
   if (factor == 1) return images;
   return images.repeat_interleave(factor, 1).repeat_interleave(factor, 2);

@@ -14,8 +14,8 @@ namespace isinglass {
 int picture_scale(const torch::Tensor& images);
 
 // Returns the bytes of a PNG file that shows the images as a grid of `columns` with a one-pixel
-// frame. Images of fewer than 28 columns of pixels are enlarged by the smallest whole factor that
-// makes them at least 28 pixels wide.
+// frame. Smaller images are enlarged by the smallest whole factor that makes their longer side at
+// least 28 pixels.
 //
 // images: [N, H·W], uint8 or float in [0, 1]. uint8 values are multiplied by `scale`: 255 for
 // binary states, 255 / (K − 1) for K values, 1 for grey levels.

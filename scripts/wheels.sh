@@ -40,6 +40,7 @@ for python in "${@:-$venv/bin/python}"; do
     "$tools/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip "scikit-build-core>=0.10" wheel >&2
     touch "$tools/installed"
   fi
+  rm -rf "$builds/made" # what a failed build left
   say "building the wheel for Python $version and PyTorch $minor"
   "$tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index \
     --wheel-dir "$builds/made" -C build-dir="$builds/tree" "${options[@]/#/-Ccmake.define.}" "$root" >&2

@@ -16,7 +16,6 @@ import argparse
 import concurrent.futures
 import json
 import os
-import platform
 import random
 import re
 import statistics
@@ -26,6 +25,8 @@ import tempfile
 import textwrap
 import threading
 from pathlib import Path
+
+from page_file import processor
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs/results/combinatorial.json"
@@ -145,11 +146,6 @@ def keep(results, run):
 def number_in(name):
     """Returns the key that sorts G2 before G10."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
-
-
-def processor():
-    names = re.findall(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
-    return names[0] if names else platform.machine()
 
 
 def table(columns, rows):

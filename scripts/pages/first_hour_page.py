@@ -12,13 +12,14 @@ first-hour.json. Packages of the distribution that are already installed are not
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from page_file import processor, write_or_check
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs/results/first-hour.json"
@@ -36,13 +37,6 @@ PARTS = {
              "source scripts/common.sh; configure build-each -DISINGLASS_UNITY=OFF; "
              "cmake --build build-each --parallel $(nproc) --target isinglass"),
 }
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(": ", 1)[1]
-    return platform.processor()
 
 
 def measured(command, folder):
@@ -95,8 +89,7 @@ installed before. `scripts/demo.sh` repeats set-up and build, which do nothing t
 
 def main():
     if sys.argv[1:] == ["--check"]:
-        if PAGE.read_text(encoding="utf-8") != page(json.loads(RESULTS.read_text())):
-            sys.exit(f"{PAGE} differs from {RESULTS}; write it again with {sys.argv[0]}")
+        write_or_check(PAGE, page(json.loads(RESULTS.read_text())), "times in first-hour.json")
         return
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--parts", default="setup,build,first,demo,each")

@@ -1,5 +1,15 @@
-"""Writes a generated page, or with --check compares the page with what would be written."""
+"""Writes a generated page, or with --check compares the page with what would be written; names the
+machine."""
+import platform
+import re
 import sys
+from pathlib import Path
+
+
+def processor():
+    """Returns the name of this machine's processor."""
+    names = re.findall(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
+    return names[0] if names else platform.machine()
 
 
 def write_or_check(file, text, sources):

@@ -12,13 +12,13 @@ measurement, by itself. All take turns, and medians count.
 import argparse
 import json
 import os
-import platform
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from page_file import processor
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/results/shared-machine.md"
@@ -70,11 +70,6 @@ def measured(program, before, repeats, busy):
     finally:
         for process in others:
             process.kill()
-
-
-def processor():
-    names = re.findall(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
-    return names[0] if names else platform.machine()
 
 
 def table(rows):

@@ -59,11 +59,17 @@ TEST(Picture, ThreeImagesInTwoColumns) {
   }
 }
 
-// Images of fewer than 28 columns are enlarged by a whole factor, wider ones are not.
+// Images whose longer side has fewer than 28 pixels are enlarged by a whole factor; long and narrow
+// ones are not, because their pictures would be huge.
 TEST(Picture, SmallImagesAreEnlarged) {
   const Scratch scratch;
-  for (const auto& [height, width, factor] :
-       {std::tuple{4, 4, 7}, {8, 8, 4}, {5, 27, 2}, {3, 28, 1}, {3, 29, 1}, {6, 1, 28}}) {
+  for (const auto& [height, width, factor] : {std::tuple{4, 4, 7},
+                                              {8, 8, 4},
+                                              {5, 27, 2},
+                                              {3, 28, 1},
+                                              {3, 29, 1},
+                                              {6, 1, 5},
+                                              {784, 1, 1}}) {
     const torch::Tensor images = torch::arange(3 * height * width).remainder(251).to(torch::kUInt8);
     write_picture_grid(scratch / "a.png", images.view({3, height * width}), height, width, 3, 1);
     const torch::Tensor picture = decoded(scratch / "a.png");
