@@ -107,7 +107,7 @@ install_test_packages() {
 # nvcc looks for its libraries in bin/../lib64.
 link_cuda() {
   local toolkit library name cuda=$root/.cuda$variant
-  toolkit=$(echo "$root"/.venv/lib/python3*/site-packages/nvidia/cu13)
+  toolkit=$(echo "$venv"/lib/python3*/site-packages/nvidia/cu13)
   rm -rf "$cuda"
   mkdir -p "$cuda/bin" "$cuda/lib"
   ln -sr "$toolkit"/bin/* "$cuda/bin/"

@@ -119,6 +119,14 @@ std::string default_sampler(const EnergyModel& model) {
   }
 }
 
+void name_sampler(SamplerSpec& sampler, const EnergyModel& model, bool sweeps) {
+  if (!sampler.name.empty()) return;
+  const bool scan_only = sampler.options.size() == 1 && sampler.options.contains("scan");
+  const bool gibbs = scan_only || (sweeps && sampler.options.empty());
+  sampler.name = gibbs ? "gibbs" : default_sampler(model);
+  if (gibbs) sampler.options.try_emplace("scan", "chromatic");
+}
+
 bool moves_continuous(const SamplerSpec& sampler) {
   if (sampler.name.empty()) return false;
   return find_sampler(sampler.name).kinds == std::vector{StateKind::kContinuous};

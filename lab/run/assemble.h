@@ -44,9 +44,14 @@ torch::Device device_of(const std::string& name, int64_t local_rank = 0);
 // Throws Error ("`dataset` is required") unless the option is given.
 void require_given(bool said, const char* option);
 
-// Returns the name of the sampler for a run that names none: pafs, or gibbs without a gradient; hmc
-// for continuous states, and lb for permutations.
+// Returns the name of the sampler for a run that names none where no chromatic sweeps are possible:
+// pafs, or gibbs without a gradient; hmc for continuous states, and lb for permutations.
 std::string default_sampler(const EnergyModel& model);
+
+// Names the sampler of a run that names none. It is gibbs if `scan` is the only option given, and
+// gibbs with chromatic sweeps, a step of which draws all sites, if none is given and `sweeps` is
+// true; otherwise it is default_sampler().
+void name_sampler(SamplerSpec& sampler, const EnergyModel& model, bool sweeps);
 
 // Returns the folder of the data sets: the spec's, else $ISINGLASS_DATA, else "data".
 std::filesystem::path data_directory(const DataSpec& data);

@@ -150,10 +150,11 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   spec_.model = resolved(as_trained(spec_.model));
   whole_ = model_ = given.model ? given.model : make_model();
   spec_.steps = plan_.steps;
-  name_sampler(/*restricted=*/given.fixed.defined() || given.allowed.defined() ||
-               given.reference.defined() || !spec_.inpaint.empty() ||
-               !spec_.restriction.fixed.empty() || !spec_.restriction.allowed.empty() ||
-               !spec_.restriction.reference.empty());
+  const bool narrowed = given.allowed.defined() || given.reference.defined() ||
+                        !spec_.restriction.allowed.empty() || !spec_.restriction.reference.empty();
+  choose_sampler(/*restricted=*/narrowed || given.fixed.defined() || !spec_.inpaint.empty() ||
+                     !spec_.restriction.fixed.empty(),
+                 narrowed);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   set_gradient_precision(spec_.model, *model_, device);
   seek_solutions();
@@ -312,8 +313,9 @@ void Sampling::seek_solutions() {
 
 // Names the sampler of a run that names none. An annealing run on a lattice takes the one that
 // makes most changes a second, with exchanges of clusters where these do not cover nearly all sites
-// (docs/guide/combinatorial-problems.md).
-void Sampling::name_sampler(bool restricted) {
+// (docs/guide/combinatorial-problems.md). Models of allowed values (`narrowed`) have no chromatic
+// sweeps, and adapted settings of an earlier run are those of a sampler that has some.
+void Sampling::choose_sampler(bool restricted, bool narrowed) {
   if (!spec_.sampler.name.empty()) return;
   LatticeModel* lattice = spec_.anneal && !restricted ? model_->as_lattice() : nullptr;
   if (lattice && exchanges_clusters(*lattice, spec_.chains.value_or(kDefaultChains))) {
@@ -325,7 +327,8 @@ void Sampling::name_sampler(bool restricted) {
     spec_.sampler.name = "gibbs";
     spec_.sampler.options.try_emplace("scan", "chromatic");
   } else {
-    spec_.sampler.name = default_sampler(*model_);
+    name_sampler(spec_.sampler, *model_,
+                 model_->sweeps() && !narrowed && spec_.warm_start.empty() && !spec_.anneal);
   }
 }
 

@@ -100,7 +100,7 @@ class Sampling {
   void choose_population();
   int64_t group_size() const;
   void seek_solutions();
-  void name_sampler(bool restricted);
+  void choose_sampler(bool restricted, bool narrowed);
   void prepare_annealing(const torch::Tensor& given, double begin);
   Temperatures chosen_range(const torch::Tensor& given);
   int64_t chosen_burn_in(const torch::Tensor& given, double begin, double share = 1);

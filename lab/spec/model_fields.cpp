@@ -171,8 +171,9 @@ Fields<SamplerSpec> sampler_fields(const std::string& initial) {
       .name = "sampler", .unit = "NAME", .help = "name of the sampler; sample `list` shows all"};
   if (initial.empty()) {
     name.help +=
-        " (default: pafs, or gibbs for a model without a gradient; hmc for continuous states, lb "
-        "for permutations)";
+        " (default: gibbs with `scan` chromatic for lattices and rbm, unless another sampler's "
+        "option is given; else pafs, or gibbs for a model without a gradient; hmc for continuous "
+        "states, lb for permutations)";
   } else {
     name.initial = initial;
   }

@@ -13,7 +13,7 @@ Field<ModelSpec> gradient_model_field();  // Returns the option for another mode
 Field<ModelSpec> gradient_precision_field();
 Fields<NewModelSpec> new_model_fields();  // Returns channels and hidden.
 // Returns the sampler and its options. `initial` is the default shown in the help; empty: it
-// depends on the model (default_sampler() in lab/run/assemble.h).
+// depends on the model (name_sampler() in lab/run/assemble.h).
 Fields<SamplerSpec> sampler_fields(const std::string& initial = "");
 Fields<DataSpec> data_fields();   // Returns dataset, data-dir and levels.
 Fields<DataSpec> split_fields();  // Returns validation and test.

@@ -180,8 +180,9 @@ Args:
     images: images as train() takes them, except that a tensor is not split, or real points [N, D]
         of a target of continuous sites, whose likelihoods are densities; a dictionary of splits
         (train, validation, test); the name or file of a data set; or None to estimate only log Z.
-    sampler: a sampler's name (default: pafs, or gibbs without a gradient; block Gibbs sweeps for an
-        RBM), or one made by sampler(), whose seed is used if seed= is not given.
+    sampler: a sampler's name (default: gibbs with scan="chromatic" for lattices and RBMs, unless an
+        option of another sampler is given; else pafs, or gibbs without a gradient), or one made by
+        sampler(), whose seed is used if seed= is not given.
     mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default
         the target's own base, else the mean of the images, else the uniform distribution.
     fixed: log Z of some sites given the others: values [sites], or a file of them; NaN, or -1 if

@@ -288,8 +288,9 @@ Draws samples from a target, as `isinglass sample` does, with the same bits for 
 Args:
     target: the target to sample from.
     sampler: a sampler's name, or one made by sampler(), whose seed is used if seed= is not given;
-        by default pafs, or gibbs for a target without a gradient, hmc for continuous states, and
-        lb for permutations.
+        by default gibbs with scan="chromatic" for lattices and RBMs, unless an option of another
+        sampler is given; else pafs, or gibbs for a target without a gradient, hmc for continuous
+        states, and lb for permutations.
     init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
     data: for init="data" and inpaint=: images, as train() takes them, or the name of a data set.
     fixed: samples some sites given the others: values [sites], or [N, sites] with a row for each
