@@ -99,10 +99,42 @@ TEST(Defaults, LeaveOnlyTheModelToBeSaid) {
   }
   const std::string config = file_bytes(dir / "runs" / "sample-1" / "config.toml");
   EXPECT_NE(config.find("steps = 1000\n"), std::string::npos) << config;
-  EXPECT_NE(config.find("sampler = 'pafs'\n"), std::string::npos) << config;
+  EXPECT_NE(config.find("sampler = 'gibbs'\nscan = 'chromatic'\n"), std::string::npos) << config;
   const Outcome quiet = run("sample --model ising --weights ising.pt --steps 3 --quiet");
   EXPECT_EQ(quiet.err, "");
   EXPECT_TRUE(std::filesystem::exists(dir / "runs" / "sample-3"));
+}
+
+// A lattice or an RBM is sampled in sweeps through all sites, where its states and the options that
+// are given allow it.
+TEST(Defaults, NameTheSamplerThatSuitsTheModelAndTheOptions) {
+  TemporaryDirectory dir;
+  write_ising(dir / "ising.pt");
+  write_rbm(dir / "rbm.pt");
+  write_pt(dir / "allowed.pt", PtValue{torch::ones({9, 2})});
+  write_pt(dir / "fixed.pt", PtValue{torch::tensor({0, 1, -1, -1, -1, -1, -1, -1, -1})});
+  const std::string ising = "--model ising --weights ising.pt";
+  const std::vector<std::pair<std::string, std::string>> runs = {
+      {"sample " + ising, "sampler = 'gibbs'\nscan = 'chromatic'\n"},
+      {"sample --model rbm --weights rbm.pt", "sampler = 'gibbs'\nscan = 'chromatic'\n"},
+      {"evaluate " + ising, "sampler = 'gibbs'\nscan = 'chromatic'\n"},
+      {"evaluate --model rbm --weights rbm.pt", "sampler = 'gibbs'\nscan = 'chromatic'\n"},
+      {"evaluate --model rbm --weights rbm.pt --path linear", "sampler = 'pafs'\n"},
+      {"sample --fixed fixed.pt " + ising, "sampler = 'gibbs'\nscan = 'chromatic'\n"},
+      {"evaluate --fixed fixed.pt " + ising, "sampler = 'gibbs'\nscan = 'chromatic'\n"},
+      {"sample --scan random " + ising, "sampler = 'gibbs'\nscan = 'random'\n"},
+      {"sample --allowed allowed.pt " + ising, "sampler = 'pafs'\n"},
+      {"evaluate --allowed allowed.pt " + ising, "sampler = 'pafs'\n"},
+      {"sample --radius 3 " + ising, "sampler = 'pafs'\nradius = 3.0\n"},
+      {"sample --instance parity:sites=8", "sampler = 'gibbs'\nscan = 'random'\n"},
+      {"sample --instance permutation:sites=4", "sampler = 'lb'\n"}};
+  for (const auto& [command, expected] : runs) {
+    const Outcome made = run_program(command + " --steps 10 --chains 10 --overwrite --out run",
+                                     {.directory = dir.path()});
+    ASSERT_EQ(made.exit_code, 0) << command << "\n" << made.err;
+    const std::string config = file_bytes(dir / "run" / "config.toml");
+    EXPECT_NE(config.find(expected), std::string::npos) << command << "\n" << config;
+  }
 }
 
 struct Mistake {
