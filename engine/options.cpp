@@ -79,8 +79,8 @@ const std::vector<SamplerOption>& sampler_options() {
       {.name = "adapt",
        .flag = &SamplerOptions::adapt,
        .help =
-           "adapt the step size (`radius`, `tau` or `step-size`) in burn-in; not for training and "
-           "annealing, which have no burn-in"},
+           "adapt the step size (`radius`, `tau` or `step-size`) in burn-in, or in training from "
+           "iteration to iteration; not for annealing, which has no burn-in"},
       {.name = "target-acceptance",
        .number = &SamplerOptions::target_acceptance,
        .unit = "P",

@@ -52,7 +52,7 @@ class ScaleWarmup : public HasWarmup {
     const torch::Tensor acceptance = ranks.mean(state.statistics.acceptance);
     const double target = sampler_.target_acceptance();
     adapt_scale(params.scale.select(0, 0), sampler_.scales().front(),
-                torch::where(moved > 0, acceptance, acceptance.clamp_max(target)), t, target);
+                informative_acceptance(acceptance, moved, target), t, target);
     return info;
   }
   bool saves_warmup() const override { return true; }

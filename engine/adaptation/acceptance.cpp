@@ -15,6 +15,11 @@ constexpr double kFewestHops = 0.01;
 
 }  // namespace
 
+torch::Tensor informative_acceptance(const torch::Tensor& acceptance, const torch::Tensor& moved,
+                                     double target) {
+  return torch::where(moved > 0, acceptance, acceptance.clamp_max(target));
+}
+
 void adapt_scale(torch::Tensor value, const Scale& range, const torch::Tensor& acceptance,
                  int64_t t, double target) {
   const double gain = std::pow(static_cast<double>(t + 1), -0.6);

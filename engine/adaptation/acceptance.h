@@ -1,5 +1,6 @@
-// Adapts a step size to a target mean acceptance, in burn-in only (docs/concepts/adaptation.md;
-// Sun, Dai & Dai 2022, "Optimal scaling for locally balanced proposals in discrete spaces").
+// Adapts a step size to a target mean acceptance, in burn-in or between the iterations of a training
+// (docs/concepts/adaptation.md; Sun, Dai & Dai 2022, "Optimal scaling for locally balanced proposals
+// in discrete spaces").
 //
 //   log s += γ_t (ā − target),  γ_t = t^{−0.6},  ā the mean acceptance over chains; then clamped
 //
@@ -16,8 +17,13 @@ struct Adaptation;
 struct BurnIn;
 struct Scale;
 
-// Updates `value` (float64 [], in place, without a synchronisation) after burn-in step t (from 0)
-// with that mean acceptance, float64 [].
+// Returns the mean acceptance to adapt to, float64 []: that of a step in which a fraction `moved` of
+// the chains, float64 [], moved; at most the target if none did.
+torch::Tensor informative_acceptance(const torch::Tensor& acceptance, const torch::Tensor& moved,
+                                     double target);
+
+// Updates `value` (float64 [], in place, without a synchronisation) after step t (from 0) with that
+// mean acceptance, float64 [].
 void adapt_scale(torch::Tensor value, const Scale& range, const torch::Tensor& acceptance,
                  int64_t t, double target);
 

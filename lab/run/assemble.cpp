@@ -289,11 +289,18 @@ std::unique_ptr<Sampler> sampler_of(const SamplerSpec& sampler, const EnergyMode
 
 std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& spec, const EnergyModel& model,
                                           const std::string& reason) {
+  std::unique_ptr<Sampler> sampler = training_sampler_of(spec, model, reason);
+  require_options(!sampler->adapts(), "`adapt` acts in burn-in, but {}", reason);
+  return sampler;
+}
+
+std::unique_ptr<Sampler> training_sampler_of(const SamplerSpec& spec, const EnergyModel& model,
+                                             const std::string& reason) {
   std::unique_ptr<Sampler> sampler = sampler_of(spec, model);
   const SamplerEntry& entry = find_sampler(spec.name);
-  require_options(!sampler->adapts(), "`adapt` acts in burn-in, but {}", reason);
   const bool scales = entry.option("sigma") && entry.site_matrices == 0;
-  require_options(!sampler->warmup(), "{} learns in burn-in, but {}{}", entry.name, reason,
+  require_options(!sampler->warmup() || sampler->adapts(), "{} learns in burn-in, but {}{}",
+                  entry.name, reason,
                   scales ? "; with `sigma` and `alpha` it has nothing to learn" : "");
   return sampler;
 }

@@ -106,6 +106,10 @@ std::unique_ptr<Sampler> sampler_of(const SamplerSpec& sampler, const EnergyMode
 // during burn-in.
 std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& sampler, const EnergyModel& model,
                                           const std::string& reason);
+// Returns the sampler of a training, which may adapt a step size between iterations. Throws Error
+// with the reason if the sampler learns anything else during burn-in.
+std::unique_ptr<Sampler> training_sampler_of(const SamplerSpec& sampler, const EnergyModel& model,
+                                             const std::string& reason);
 
 // Returns whether steps are captured in a CUDA graph. By default they are on a GPU, if the model
 // and the sampler allow it. Throws Error if capture is requested and they do not.

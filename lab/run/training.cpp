@@ -393,9 +393,9 @@ void Training::by_chains(TrainObserver* observer) {
   resolve_image();
   resolve_projection();
   model_ = model_to_train();
-  sampler_ =
-      fixed_sampler_of(spec_.sampler, *model_,
-                       "training has no burn-in, because its model changes with every iteration");
+  sampler_ = training_sampler_of(
+      spec_.sampler, *model_,
+      "training has no burn-in, because its model changes with every iteration");
   spec_.sampler = resolved(spec_.sampler, *model_);
   const PathKind path = path_for(spec_.sampler, *model_);
   require_options(spec_.pcd.rungs == 0 || path == PathKind::kLinear,

@@ -112,7 +112,7 @@ def main():
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--note", default="", help="what else the machine did")
     parser.add_argument("pages", nargs="*", metavar="PAGE")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     names = arguments.pages or ["README.md", *sorted(str(page.relative_to(ROOT)) for page in
                                                      ROOT.glob("docs/guide/*.md"))]
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"pages": {}}

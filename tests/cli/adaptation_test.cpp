@@ -1,10 +1,11 @@
-// Adaptation takes place in burn-in: `sample` reports how far it came; `train`, `evaluate` and the
-// stages of `bench` without a burn-in refuse it. Defaults and ranges of samplers' options, end to
-// end.
+// Adaptation takes place in burn-in: `sample` reports how far it came; `evaluate` and the stages of
+// `bench` without a burn-in refuse it. `train` adapts step sizes between iterations, and refuses what
+// else adapts. Defaults and ranges of samplers' options, end to end.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
@@ -53,7 +54,6 @@ const std::string kEvaluate =
     "evaluate --model rbm --weights rbm.pt --chains 8 --steps 5 --out out --quiet ";
 
 const std::pair<const char*, const char*> kLearn[] = {
-    {"--sampler pafs --adapt", "--adapt acts in burn-in, but "},
     {"--sampler ab-1st", "ab-1st learns in burn-in, but "},
     {"--sampler ab-1st", "with --sigma and --alpha it has nothing to learn"},
     {"--sampler ab-trace", "ab-trace learns in burn-in, but "},
@@ -61,7 +61,7 @@ const std::pair<const char*, const char*> kLearn[] = {
     {"--sampler lsb-1", "lsb-1 learns in burn-in, but "},
     {"--sampler flsb-2", "flsb-2 learns in burn-in, but "}};
 
-TEST_F(AdaptationEndToEnd, TrainingTakesFixedSamplersOnly) {
+TEST_F(AdaptationEndToEnd, TrainingRefusesSamplersThatLearnMoreThanAStepSize) {
   for (const auto& [sampler, sentence] : kLearn) expect_refused(kTrain + sampler, sentence);
   const Outcome fixed = run(kTrain + "--sampler ab-1st --sigma 0.2 --alpha 0.6");
   EXPECT_EQ(fixed.exit_code, 0) << fixed.err;
@@ -70,7 +70,51 @@ TEST_F(AdaptationEndToEnd, TrainingTakesFixedSamplersOnly) {
   EXPECT_EQ(config.find("adapt = true"), std::string::npos) << config;
 }
 
+// Training comes to the target acceptance from a step size that is far too large, and a run that was
+// stopped goes on with the same bits.
+TEST_F(AdaptationEndToEnd, TrainingAdaptsAStepSizeBetweenIterations) {
+  torch::manual_seed(1);
+  write_pt(dir_ / "points.pt", PtValue{torch::randn({400, 4})});
+  const auto metrics = [&](const char* name) {
+    std::vector<Json> all;
+    std::istringstream lines(file_bytes(dir_ / name / "metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) all.push_back(Json::parse(line));
+    return all;
+  };
+  const std::pair<std::string, double> cases[] = {
+      {"--dataset points.pt --model mlp --sampler mala --step-size 20", 0.574},
+      {"--dataset bars.pt --model rbm --hidden 4 --sampler pafs --radius 1", 0}};
+  for (const auto& [sampler, target] : cases) {
+    SCOPED_TRACE(sampler);
+    const std::string train = "train " + sampler +
+                              " --adapt --batch 6 --buffer 20 --lr 1e-3 --steps-per-iter 5 "
+                              "--warmup 0 --quiet --overwrite ";
+    const Outcome once = run(train + "--iters 400 --out whole");
+    ASSERT_EQ(once.exit_code, 0) << once.err;
+    const std::vector<Json> whole = metrics("whole");
+    ASSERT_EQ(whole.size(), 400u);
+    EXPECT_NE(whole[0]["step_size"], whole[399]["step_size"]);
+    double mean = 0;
+    for (size_t i = 300; i < 400; ++i) mean += whole[i]["acceptance"].get<double>() / 100;
+    if (target > 0) {
+      EXPECT_GT(std::abs(whole[0]["acceptance"].get<double>() - target), 0.2);
+      EXPECT_NEAR(mean, target, 0.05);
+    } else {  // nearly every move of this model is accepted
+      EXPECT_GT(whole[399]["step_size"], 2);
+    }
+
+    ASSERT_EQ(run(train + "--iters 150 --out parts").exit_code, 0);
+    const Outcome resumed = run("train --quiet --resume parts --iters 400");
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(file_bytes(dir_ / "whole" / "ema.pt"), file_bytes(dir_ / "parts" / "ema.pt"));
+    EXPECT_EQ(whole[399]["step_size"], metrics("parts")[399]["step_size"]);
+  }
+  ASSERT_EQ(run(kTrain + "--sampler pafs").exit_code, 0);
+  EXPECT_EQ(file_bytes(dir_ / "out" / "metrics.jsonl").find("step_size"), std::string::npos);
+}
+
 TEST_F(AdaptationEndToEnd, AnnealingTakesFixedSamplersOnly) {
+  expect_refused(kEvaluate + "--sampler pafs --adapt", "--adapt acts in burn-in, but ");
   for (const auto& [sampler, sentence] : kLearn) expect_refused(kEvaluate + sampler, sentence);
   const Outcome fixed = run(kEvaluate + "--sampler ab-variance --sigma 0.2 --alpha 0.6");
   EXPECT_EQ(fixed.exit_code, 0) << fixed.err;

@@ -12,6 +12,7 @@ PCD = ("--model rbm --hidden 8 --sampler pafs --radius 3 --steps-per-iter 5 --bu
 OBJECTIVES = {
     "pcd": PCD,
     "centred": f"{PCD} --centre",
+    "adapted": f"{PCD} --adapt",
     "network": PCD.replace("--model rbm --hidden 8", "--model mlp"),
     "cd": "--objective cd --hidden 8",
     "nce": "--objective nce --network mlp --base-model rbm=rbm.pt --base-log-z 12 "
@@ -67,7 +68,7 @@ class Training(unittest.TestCase):
         for a, b in zip(metrics(self.folder / one), metrics(self.folder / other), strict=True):
             self.assertEqual(list(a), list(b))
             for key in ("loss", "log_z_ratio", "energy_data", "energy_model", "acceptance",
-                        "gradient_norm", "validation_score"):
+                        "step_size", "gradient_norm", "validation_score"):
                 if key in a:
                     self.assertAlmostEqual(a[key], b[key], delta=1e-3 * (1 + abs(a[key])), msg=key)
         return torch.load(self.folder / one / "weights.pt")

@@ -1,12 +1,19 @@
 // Implements the loss of persistent contrastive divergence and the steps of its chains.
 #include "train/objectives/pcd.h"
 
+#include <algorithm>
+
+#include "engine/adaptation/acceptance.h"
 #include "io/error.h"
 #include "kernels/random/streams.h"
 #include "models/lattice/ising.h"
 
 namespace isinglass {
 namespace {
+
+// The gain of the adaptation decreases up to this iteration, where it is 0.02, and stays there, as
+// the model goes on changing.
+constexpr int64_t kLeastGain = 678;
 
 // Returns ½·E ‖∇_x U‖² at relaxed states, differentiable in the parameters.
 torch::Tensor squared_gradient(const torch::Tensor& energy, const torch::Tensor& relaxed) {
@@ -45,8 +52,12 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
   return result;
 }
 
-PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options)
-    : sampler_(sampler), options_(options), graph_(sampler, options.cuda_graph) {}
+PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options, torch::Device device)
+    : sampler_(sampler), options_(options), graph_(sampler, options.cuda_graph) {
+  if (!sampler.adapts()) return;
+  step_size_ = torch::full({}, sampler.scales().front().initial,
+                           torch::TensorOptions(torch::kFloat64).device(device));
+}
 
 // init() and reset() throw NonFinite for states at which U or its gradient is not finite. The
 // buffer's states are valid, so here this can only mean that the parameters have diverged.
@@ -54,6 +65,7 @@ void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch:
                         int64_t iteration) try {
   const StepParams params = sampler_.params(stream_key(options_.seed, RandomStream::kTraining),
                                             x.device(), (iteration - 1) * options_.steps);
+  if (step_size_.defined()) params.scale.select(0, 0).copy_(step_size_);
   if (!state_.x.defined()) {
     state_ = sampler_.init(model, x, slots);
     params_ = params;
@@ -83,7 +95,24 @@ PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& starts,
   };
   to_mean(state_.statistics.acceptance_sum, acceptance_);
   to_mean(state_.statistics.hops_sum, hops_);
-  return {state_.x, acceptance_, hops_};
+  PcdChains result{state_.x, acceptance_, hops_, {}};
+  if (step_size_.defined()) {
+    const auto counted_rows = [counted](const torch::Tensor& sums) {
+      return sums.narrow(0, 0, counted).to(torch::kFloat64);
+    };
+    result.of_chains = torch::stack(
+        {counted_rows(state_.statistics.acceptance_sum) / static_cast<double>(options_.steps),
+         counted_rows(state_.statistics.hops_sum).ne(0).to(torch::kFloat64)},
+        1);
+  }
+  return result;
+}
+
+void PcdSampling::adapt(const torch::Tensor& means, int64_t iteration) {
+  const double target = sampler_.target_acceptance();
+  adapt_scale(step_size_, sampler_.scales().front(),
+              informative_acceptance(means[0], means[1], target),
+              std::min(iteration, kLeastGain) - 1, target);
 }
 
 }  // namespace isinglass

@@ -65,6 +65,9 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
 struct PcdChains {
   torch::Tensor states;            // [B, D]
   torch::Tensor acceptance, hops;  // means over chains and steps, float64 []
+  // Of a sampler that adapts: the mean acceptance of each chain, and 1 if it moved, else 0; float64
+  // [B, 2].
+  torch::Tensor of_chains;
 };
 
 // Advances the chains of each iteration. Their tensors keep their addresses, because a captured
@@ -72,7 +75,8 @@ struct PcdChains {
 class PcdSampling {
  public:
   // The sampler must outlive this object.
-  PcdSampling(const Sampler& sampler, const PcdOptions& options);
+  PcdSampling(const Sampler& sampler, const PcdOptions& options,
+              torch::Device device = torch::kCPU);
 
   // Makes the steps of iteration t (from 1) from the states `starts` [B, D], under the model's
   // present parameters. Chain ids are the slots, int64 [B]; step numbers are (t − 1)·steps …
@@ -81,6 +85,11 @@ class PcdSampling {
   // NumericalError if U or its gradient is not finite at the starts.
   PcdChains advance(EnergyModel& model, const torch::Tensor& starts, const torch::Tensor& slots,
                     int64_t iteration);
+  // Adapts the step size of a sampler that adapts after iteration t, by the means of
+  // PcdChains::of_chains over all ranks, float64 [2].
+  void adapt(const torch::Tensor& means, int64_t iteration);
+  // Returns the step size of the next iteration, float64 []; undefined if the sampler adapts none.
+  torch::Tensor step_size() const { return step_size_; }
   // Returns the evaluation of the states after the steps.
   const Evaluation& evaluation() const { return state_.current; }
 
@@ -95,7 +104,7 @@ class PcdSampling {
   std::optional<CapturedWork> first_;
   ChainState state_;
   StepParams params_;
-  torch::Tensor acceptance_, hops_;
+  torch::Tensor acceptance_, hops_, step_size_;
 };
 
 }  // namespace isinglass

@@ -17,7 +17,7 @@ namespace {
 
 // These are the names of the tensors in checkpoints.
 constexpr const char *kRungs = "rungs", *kFresh = "fresh", *kFreshBegun = "fresh-begun",
-                     *kMissing = "missing";
+                     *kMissing = "missing", *kStepSize = "step-size";
 
 void check_fit(const EnergyModel& model, const Dataset& data) {
   require(data.train.dim() == 2 && data.train.size(0) > 0,
@@ -110,7 +110,7 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
       options_(checked(options, iterations, sampled(model), data)),
       bounds_(bounds_of(sampled(model))),
       sampler_(sampler),
-      sampling_(sampler, options_),
+      sampling_(sampler, options_, device),
       values_(data.space().categories),
       white_(data.white()),
       height_(data.height),
@@ -203,6 +203,9 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
     numbers = rungs_->numbers(numbers);
   }
   int64_t sent = share_.own.count;
+  const bool adapts = sampler_.adapts();
+  torch::Tensor of_chains;
+  if (adapts) of_chains = torch::zeros({sent, 2}, sampling_.step_size().options());
   try {
     PcdChains moved =
         sampling_.advance(rungs_ ? rungs_->model() : sampled(model), starts, numbers, iteration);
@@ -211,6 +214,7 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
     batch.chains = moved.states.narrow(0, 0, share_.own.count);
     batch.acceptance = moved.acceptance;
     batch.hops = moved.hops;
+    of_chains = moved.of_chains;
   } catch (const NumericalError& failure) {
     if (ranks_.size() == 1) throw;
     batch.failure = failure.what();  // this rank goes on, as the others wait for its gradients
@@ -218,6 +222,7 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
     batch.acceptance = batch.hops = torch::zeros({}, torch::kFloat64).to(starts.device());
     sent = 0;
   }
+  if (adapts) sampling_.adapt(ranks_.mean(of_chains), iteration);
   batch.all_chains = ranks_.all_gather_async(batch.chains.narrow(0, 0, sent), share_.most);
   return batch;
 }
@@ -233,6 +238,7 @@ Loss PcdObjective::loss(EnergyModel& model, const Batch& batch) {
                {"acceptance", weight * batch.acceptance},
                {"hops", weight * batch.hops}},
               {{"data", loss.of_data}, {"chains", loss.of_chains}}};
+  if (sampler_.adapts()) result.metrics.emplace_back("step_size", weight * sampling_.step_size());
   if (rungs_) result.metrics.emplace_back("swaps", rungs_->accepted());
   if (coupling_error_)
     result.metrics.emplace_back("coupling_rmse", weight * coupling_error_->rmse());
@@ -271,6 +277,7 @@ NamedTensors PcdObjective::saved_state() const {
 
 NamedTensors PcdObjective::offsets_and_chains() const {
   NamedTensors all = centring_ ? centring_->offsets() : NamedTensors();
+  if (sampler_.adapts()) all.push_back({kStepSize, sampling_.step_size()});
   if (rungs_) all.push_back({kRungs, rungs_->states()});
   if (fresh_) {
     all.push_back({kFresh, fresh_->states()});
@@ -314,6 +321,7 @@ void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
 std::optional<Scale> PcdObjective::step_size() const {
   const std::vector<Scale> scales = sampler_.scales();
   if (scales.size() != 1 || !sampler_.is_metropolis() || !sampler_.exact()) return {};
+  if (sampler_.adapts()) return {};  // it follows the acceptance by itself
   return scales.front();
 }
 
