@@ -2,8 +2,8 @@
 //   energy_data, energy_model  mean U of data and chains, before the iteration's Adam step
 //   difference                 energy_data − energy_model
 //   acceptance, hops           means over chains and steps: acceptance; sites changed per step
-//   step_size                  the radius, tau or step size of a sampler that adapts it, for the next
-//                              iteration
+//   step_size                  the radius, tau or step size of a sampler that adapts it, for the
+//                              next iteration
 //   energy_validation, never_visited, autocorrelation, spread
 //                              only in some iterations (objectives/chain_diagnostics.h)
 //   coupling_rmse              only for an Ising model that learns from states of a known one

@@ -1,6 +1,6 @@
-// Adapts a step size to a target mean acceptance, in burn-in or between the iterations of a training
-// (docs/concepts/adaptation.md; Sun, Dai & Dai 2022, "Optimal scaling for locally balanced proposals
-// in discrete spaces").
+// Adapts a step size to a target mean acceptance, in burn-in or between the iterations of a
+// training (docs/concepts/adaptation.md; Sun, Dai & Dai 2022, "Optimal scaling for locally balanced
+// proposals in discrete spaces").
 //
 //   log s += γ_t (ā − target),  γ_t = t^{−0.6},  ā the mean acceptance over chains; then clamped
 //
@@ -17,8 +17,8 @@ struct Adaptation;
 struct BurnIn;
 struct Scale;
 
-// Returns the mean acceptance to adapt to, float64 []: that of a step in which a fraction `moved` of
-// the chains, float64 [], moved; at most the target if none did.
+// Returns the acceptance from which a scale learns, float64 []: the mean over chains, of which a
+// fraction `moved`, float64 [], changed their states; at most the target if none did.
 torch::Tensor informative_acceptance(const torch::Tensor& acceptance, const torch::Tensor& moved,
                                      double target);
 

@@ -1,6 +1,6 @@
 // Adaptation takes place in burn-in: `sample` reports how far it came; `evaluate` and the stages of
-// `bench` without a burn-in refuse it. `train` adapts step sizes between iterations, and refuses what
-// else adapts. Defaults and ranges of samplers' options, end to end.
+// `bench` without a burn-in refuse it. `train` adapts step sizes between iterations, and refuses
+// what else adapts. Defaults and ranges of samplers' options, end to end.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -70,8 +70,8 @@ TEST_F(AdaptationEndToEnd, TrainingRefusesSamplersThatLearnMoreThanAStepSize) {
   EXPECT_EQ(config.find("adapt = true"), std::string::npos) << config;
 }
 
-// Training comes to the target acceptance from a step size that is far too large, and a run that was
-// stopped goes on with the same bits.
+// Training comes to the target acceptance from a step size that is far too large, and a run that
+// was stopped goes on with the same bits.
 TEST_F(AdaptationEndToEnd, TrainingAdaptsAStepSizeBetweenIterations) {
   torch::manual_seed(1);
   write_pt(dir_ / "points.pt", PtValue{torch::randn({400, 4})});

@@ -65,8 +65,8 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
 struct PcdChains {
   torch::Tensor states;            // [B, D]
   torch::Tensor acceptance, hops;  // means over chains and steps, float64 []
-  // Of a sampler that adapts: the mean acceptance of each chain, and 1 if it moved, else 0; float64
-  // [B, 2].
+  // Holds, if the sampler adapts, the mean acceptance of each chain, and 1 if it moved, else 0;
+  // float64 [B, 2].
   torch::Tensor of_chains;
 };
 
