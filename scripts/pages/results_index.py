@@ -49,6 +49,8 @@ training with swaps between the chains and earlier models of the run, \
 beside persistent chains alone |
 | [From a clone to a result](first-hour.md) | set-up, the first build, a first result, and the \
 demonstration |
+| [How long the commands of the guide take](guide-times.md) | every command of the README and of \
+the guide, run as it is written |
 | [Ranks](ranks.md) | two processes beside one: sampling, training, annealing, a grid |
 | [A shared machine](shared-machine.md) | steps per second beside busy processes and alone, \
 by default and with other ways to wait |

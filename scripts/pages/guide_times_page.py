@@ -2,8 +2,8 @@
 """Runs every command of the README and of the guide as it is written, and writes how long each took
 to docs/results/guide-times.json and .md.
 
-    scripts/pages/guide_times.py PROGRAM --data-dir DIR [--folder FOLDER] [--note TEXT] [PAGE…]
-    scripts/pages/guide_times.py --check
+    scripts/pages/guide_times_page.py PROGRAM --data-dir DIR [--folder FOLDER] [--note TEXT] [PAGE…]
+    scripts/pages/guide_times_page.py --check
 
 PROGRAM is build/isinglass. DIR holds the files of the data sets. PAGE (default: README.md and all
 of docs/guide/) limits what is run; other pages keep their times. Blocks marked ```sh parse, which
@@ -95,8 +95,9 @@ longest took {longest / 60:.0f}.
 {rows}
 ## How it was measured
 
-`scripts/pages/guide_times.py` runs the blocks of a page one after another in an empty folder. It
-leaves out the scripts that install and build (a page of their own: [from a clone to a
+`scripts/pages/guide_times_page.py` runs the blocks of a page one after another in an empty folder.
+The files of the data sets were there before, so that `data fetch` downloads nothing. The script
+leaves out those that install and build (a page of their own: [from a clone to a
 result](first-hour.md)), and blocks that repeat experiments of papers or their training, of which
 [from a paper to a command](../guide/from-a-paper.md) has the times.
 """
