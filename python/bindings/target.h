@@ -92,6 +92,13 @@ class Target {
   std::vector<TensorStamp> copied_;
 };
 
+// Returns true if the C++ object of an instance exists. The collector may see an instance before
+// its constructor has run. pybind11 has a function for this since 3.0; PyTorch 2.7 brings 2.13.
+inline bool is_made(PyObject* self) {
+  auto* instance = reinterpret_cast<py::detail::instance*>(self);
+  return instance->get_value_and_holder().holder_constructed();
+}
+
 // Makes a class that holds Python objects visible to Python's collector of reference cycles.
 // T::visit(visit, argument) names every object that an instance holds by a reference of its own,
 // once; T::clear() releases them.
@@ -102,11 +109,11 @@ py::custom_type_setup collected() {
     type.tp_flags |= Py_TPFLAGS_HAVE_GC;
     type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
       Py_VISIT(Py_TYPE(self));
-      if (!py::detail::is_holder_constructed(self)) return 0;
+      if (!is_made(self)) return 0;
       return py::cast<const T&>(py::handle(self)).visit(visit, arg);
     };
     type.tp_clear = [](PyObject* self) {
-      if (py::detail::is_holder_constructed(self)) py::cast<T&>(py::handle(self)).clear();
+      if (is_made(self)) py::cast<T&>(py::handle(self)).clear();
       return 0;
     };
   });
