@@ -191,7 +191,7 @@ def test_recorded_energies_are_those_at_temperature_one(ising, run):
 
 def test_sampler_and_steps_have_defaults(ising):
     run = ig.sample(ising, chains=3)
-    assert run.summary["sampler"] == "pafs" and run.summary["steps"] == 1000
+    assert run.summary["sampler"] == "gibbs" and run.summary["steps"] == 1000
     normal = ig.models.gaussian(mean=torch.zeros(3), precision=torch.ones(3))
     assert ig.sample(normal, chains=3, steps=5).summary["sampler"] == "hmc"
     order = ig.models.permutation(w=torch.zeros(3, 3))
