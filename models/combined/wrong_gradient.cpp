@@ -62,7 +62,7 @@ WrongGradientPointer wrong_gradient_mixture() {
       torch::tensor({-2., 0., 2., 0., 0., 2., 0., -2.}, kDouble).view({4, 2});
   const torch::Tensor right = torch::arange(4) < 2;
   return std::make_shared<WrongGradientModel>(equal_mixture(centers.index({right}), 1),
-                                              equal_mixture(centers, 1), Modes{centers, right},
+                                              equal_mixture(centers, 1), Modes{centers, right, 4},
                                               Start{torch::zeros({2}, torch::kFloat32), 2});
 }
 

@@ -43,7 +43,8 @@ class WrongGradientModel : public GradientOverrideModel {
 using WrongGradientPointer = std::shared_ptr<WrongGradientModel>;
 
 // §5.1.3: the energy has two normal modes, (±2, 0), and the gradient belongs to a mixture of four.
-// Chains start from N(0, 4 I).
+// Chains start from N(0, 4 I). States more than 4 from every mode count as wrong, so that chains
+// that diverge do; 0.03 % of the probability of a mode lies there.
 WrongGradientPointer wrong_gradient_mixture();
 
 // §5.1.2: N((1, 1), I) with the gradient of N((1, 1), I / slope), which is almost zero for a small
