@@ -64,6 +64,14 @@ TEST(WrongGradient, RightIsTheNearestModeWithinTheRadius) {
   EXPECT_TRUE(torch::equal(modes.at_right(x), torch::tensor({1., 0., 0.}, torch::kFloat64)));
 }
 
+// Chains of samplers without a test diverge at large steps; at 1e20 all modes are equally far.
+TEST(WrongGradient, StatesFarFromAllModesOfTheMixtureAreNotRight) {
+  const torch::Tensor x =
+      torch::tensor({{-5.9f, 0.f}, {6.1f, 0.f}, {1e20f, 0.f}, {-1e20f, 1e20f}, {0.f, 1.5f}});
+  EXPECT_TRUE(torch::equal(wrong_gradient_mixture()->modes().at_right(x),
+                           torch::tensor({1., 0., 0., 0., 0.}, torch::kFloat64)));
+}
+
 TEST(WrongGradient, FlatHasNearlyNoGradient) {
   const auto model = wrong_gradient_flat(1e-3);
   const EnergyGrad at = model->energy_and_grad(torch::tensor({{3.f, -1.f}}));
