@@ -138,8 +138,10 @@ Modes read_modes(const toml::table& table, const std::string& where) {
   require(right > 0, "{} modes: right is missing", where);
   read_points(modes->get("wrong"), where + " modes: wrong", points);
   Modes read{torch::stack(points), torch::arange(static_cast<int64_t>(points.size())) < right};
-  read.radius =
-      value_of<double>(*modes, "radius", where + " modes", "a number").value_or(read.radius);
+  // Without it, states of a chain that diverges would be at the nearest mode.
+  const auto radius = value_of<double>(*modes, "radius", where + " modes", "a number");
+  require(radius.has_value(), "{} modes: radius is missing", where);
+  read.radius = *radius;
   return read;
 }
 

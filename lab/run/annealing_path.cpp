@@ -36,12 +36,8 @@ void resolve_path(EvaluateSpec& spec, const EnergyModel& model) {
   const bool joint = spec.path == kJointName;
   require_options(!joint || is_rbm(model),
                   "`path` joint scales the weights of an rbm, but {} is not an rbm", model.title());
-  if (joint && sampler.name.empty()) {
-    sampler.name = "gibbs";
-    sampler.options.try_emplace("scan", "chromatic");
-  }
   name_sampler(sampler, model,
-               is_rbm(model) ? spec.path.empty() : model.as_lattice() && model.sweeps());
+               is_rbm(model) ? joint || spec.path.empty() : model.as_lattice() && model.sweeps());
   const PathKind own = path_for(sampler, model);
   if (spec.path.empty()) spec.path = path_names()[static_cast<size_t>(own)];
   require_options(

@@ -323,12 +323,9 @@ void Sampling::choose_sampler(bool restricted, bool narrowed) {
     spec_.sampler.options.try_emplace("group", static_cast<double>(kGroup));
   } else if (lattice && tests_flips(*lattice)) {
     spec_.sampler.name = "metropolis";
-  } else if (lattice) {
-    spec_.sampler.name = "gibbs";
-    spec_.sampler.options.try_emplace("scan", "chromatic");
   } else {
-    name_sampler(spec_.sampler, *model_,
-                 model_->sweeps() && !narrowed && spec_.warm_start.empty() && !spec_.anneal);
+    const bool sweeps = model_->sweeps() && !narrowed && spec_.warm_start.empty();
+    name_sampler(spec_.sampler, *model_, lattice || (sweeps && !spec_.anneal));
   }
 }
 

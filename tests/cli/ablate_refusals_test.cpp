@@ -37,6 +37,9 @@ TEST_F(AblateRefusals, BadGridsAreRefusedByOneLine) {
       {"radius = [1, 2]", "[samplers.more]\nradius = 1", "more must be a string, a number"},
       {"[[samplers]]\nsampler = \"pas\"",
        "[models.modes]\nwrong = [[1]]\n[[samplers]]\nsampler = \"pas\"", "modes: right is missing"},
+      {"[[samplers]]\nsampler = \"pas\"",
+       "[models.modes]\nright = [[1]]\n[[samplers]]\nsampler = \"pas\"",
+       "modes: radius is missing"},
   };
   for (const Mistake& mistake : mistakes) {
     SCOPED_TRACE(mistake.by);

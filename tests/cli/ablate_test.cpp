@@ -220,6 +220,7 @@ instance = "misled-mixture"
 [models.modes]
 right = [[100, 100]]
 wrong = [[0, 0]]
+radius = 50
 [[samplers]]
 sampler = "mala"
 step-size = 0.8

@@ -205,7 +205,6 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   int64_t sent = share_.own.count;
   const bool adapts = sampler_.adapts();
   torch::Tensor of_chains;
-  if (adapts) of_chains = torch::zeros({sent, 2}, sampling_.step_size().options());
   try {
     PcdChains moved =
         sampling_.advance(rungs_ ? rungs_->model() : sampled(model), starts, numbers, iteration);
@@ -220,6 +219,7 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
     batch.failure = failure.what();  // this rank goes on, as the others wait for its gradients
     batch.chains = starts;
     batch.acceptance = batch.hops = torch::zeros({}, torch::kFloat64).to(starts.device());
+    if (adapts) of_chains = torch::zeros({sent, 2}, sampling_.step_size().options());
     sent = 0;
   }
   if (adapts) sampling_.adapt(ranks_.mean(of_chains), iteration);
