@@ -10,9 +10,9 @@ namespace isinglass {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
-    std::vector<Command> list = {train_command(),   sample_command(), evaluate_command(),
-                                 energy_command(),  ablate_command(), bench_command(),
-                                 inspect_command(), report_command(), data_command()};
+    std::vector<Command> list = {
+        train_command(), sample_command(),  evaluate_command(), energy_command(), ablate_command(),
+        bench_command(), inspect_command(), report_command(),   data_command(),   recipe_command()};
     for (Command& command : list) {
       for (Option& option : program_options()) {
         if (!find_option(command.options, option.name)) command.options.push_back(option);

@@ -17,6 +17,7 @@ Command bench_command();
 Command inspect_command();
 Command data_command();
 Command report_command();
+Command recipe_command();
 
 // Returns all subcommands, in the order of --help.
 const std::vector<Command>& commands();

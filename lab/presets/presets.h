@@ -1,5 +1,5 @@
-// Finds presets, which are part of the program: the grids of the papers (lab/presets/grids/) and
-// the configurations of training (lab/presets/training/).
+// Finds presets, which are part of the program: the grids of the papers (lab/presets/grids/), the
+// configurations of training (lab/presets/training/) and recipes (lab/presets/recipes/).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace isinglass {
 
-// Both take all presets of a kind: grid_presets() or training_presets().
+// Both take all presets of a kind: grid_presets(), training_presets() or recipe_presets().
 std::vector<std::string> preset_names(const std::vector<EmbeddedFile>& presets);
 // Returns the text (TOML) of a preset. Throws Error, naming all presets, for other names.
 const std::string& preset_text(const std::vector<EmbeddedFile>& presets, const std::string& name);

@@ -12,9 +12,11 @@
 #include "lab/identity.h"
 #include "lab/run/annealing_path.h"
 #include "lab/run/assemble.h"
+#include "lab/run/evaluated_log_z.h"
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
 #include "models/exact_samples.h"
+#include "models/identity.h"
 #include "models/live_state.h"
 #include "models/parameter_file.h"
 #include "train/likelihood.h"
@@ -160,6 +162,7 @@ void resolve_residual(TrainSpec& spec) {
   refuse_if(shape.base_model.has_value(), "base-model");
   refuse_if(shape.base_log_z.has_value(), "base-log-z");
   refuse_if(shape.base_log_z_error.has_value(), "base-log-z-error");
+  refuse_if(!shape.base_evaluation.empty(), "base-evaluation");
   refuse_if(shape.bound.has_value(), "bound");
   refuse_if(shape.network.has_value(), "network");
   refuse_if(shape.head.has_value(), "head");
@@ -226,7 +229,20 @@ Training::Training(TrainSpec spec, Context context, TrainObserver* observer, boo
     spec_.model.bounds = bounds_of(*given_.model);
   }
   if (!given_.model) find_model(spec_.model.name);
+  resolve_base_log_z();
   has_chains(spec_) ? by_chains(observer) : without_chains(observer);
+}
+
+// Takes log Z of the base from its evaluation, so that the run's settings hold the numbers.
+void Training::resolve_base_log_z() {
+  NewModelSpec& shape = spec_.shape;
+  if (shape.base_evaluation.empty()) return;
+  require_options(!shape.base_log_z, "`base-evaluation` gives log Z; `base-log-z` is not needed");
+  const EvaluatedLogZ found = evaluated_log_z(shape.base_evaluation);
+  shape.base_log_z = found.value;
+  shape.base_log_z_error = found.standard_error;
+  evaluated_base_ = {.directory = shape.base_evaluation, .sha256 = found.parameters_sha256};
+  shape.base_evaluation.clear();
 }
 
 std::vector<std::string> Training::notes() const {
@@ -314,6 +330,12 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   const auto seed = static_cast<uint64_t>(spec_.seed);
   std::shared_ptr<EnergyModel> made =
       on_base ? new_residual(residual_options(), model, seed) : new_model(name, model, seed);
+  if (evaluated_base_) {
+    const EnergyModel& base = dynamic_cast<const ResidualModel&>(*made).base_model();
+    require_options(parameters_sha256(base) == evaluated_base_->sha256,
+                    "`base-evaluation` {} evaluates other parameters than those of `base-model` {}",
+                    evaluated_base_->directory.string(), spec_.shape.base_model->file.string());
+  }
   if (!spec_.model.weights.empty() && !resumed_) {
     ParameterReader reader(spec_.model.weights);
     load_state(*made, reader);

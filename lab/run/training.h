@@ -55,6 +55,7 @@ class Training {
  private:
   void by_chains(TrainObserver* observer);
   void without_chains(TrainObserver* observer);
+  void resolve_base_log_z();
   void resolve_image();
   void resolve_projection();
   // Fills in how often the validation likelihood is estimated, and how. `possible` says whether it
@@ -72,6 +73,12 @@ class Training {
   Context context_;
   bool resumed_;
   Given given_;
+  // The evaluation of the base from which log Z was taken, and the parameters that it evaluated.
+  struct EvaluatedBase {
+    std::filesystem::path directory;
+    std::string sha256;
+  };
+  std::optional<EvaluatedBase> evaluated_base_;
   Dataset data_;
   std::shared_ptr<EnergyModel> model_;
   std::unique_ptr<Sampler> sampler_;

@@ -63,6 +63,7 @@ struct NewModelSpec {
   // bound of its network [nats], and the network's name.
   std::optional<NamedFile> base_model = {};
   std::optional<double> base_log_z = {}, base_log_z_error = {}, bound = {};
+  std::filesystem::path base_evaluation = {};  // Names the directory that log Z is taken from.
   std::optional<std::string> network = {};
 };
 

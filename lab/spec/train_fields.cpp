@@ -210,6 +210,11 @@ Fields<NewModelSpec> residual_fields() {
              .help = "standard error of `base-log-z`; without it no verdict "
                      "of `evaluate` on the model is closed",
              .minimum = 0}),
+      field(&NewModelSpec::base_evaluation,
+            {.name = "base-evaluation",
+             .unit = "DIR",
+             .help = "directory of a finished evaluation of the base, from which `base-log-z` and "
+                     "`base-log-z-error` are taken; the error only if its verdict is closed"}),
       field(&NewModelSpec::bound,
             {.name = "bound",
              .unit = "NATS",

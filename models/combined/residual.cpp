@@ -43,11 +43,18 @@ std::shared_ptr<torch::nn::Module> frozen(const EnergyModel& model) {
 }
 
 torch::Tensor log_z_tensor(const std::optional<KnownLogZ>& log_z) {
-  if (!log_z) return torch::zeros({0}, torch::kFloat64);
-  return torch::tensor({log_z->value, log_z->standard_error}, torch::kFloat64);
+  std::vector<double> known;  // A file may not hold NaN, so that an unknown error is left out.
+  if (log_z) known.push_back(log_z->value);
+  if (log_z && !std::isnan(log_z->standard_error)) known.push_back(log_z->standard_error);
+  return torch::tensor(known, torch::kFloat64);
 }
 
 }  // namespace
+
+KnownLogZ known_log_z(const torch::Tensor& stored) {
+  const torch::Tensor own = stored.cpu();
+  return {own[0].item<double>(), own.numel() > 1 ? own[1].item<double>() : std::nan("")};
+}
 
 std::optional<KnownLogZ> exact_log_z(const EnergyModel& model) {
   const bool binary = dynamic_cast<const BernoulliModel*>(&model) != nullptr;
@@ -117,8 +124,7 @@ double ResidualModel::bound() {
 
 std::optional<KnownLogZ> ResidualModel::base_log_z() const {
   if (stored_log_z_.numel() == 0) return std::nullopt;
-  const torch::Tensor own = stored_log_z_.cpu();
-  return KnownLogZ{own[0].item<double>(), own[1].item<double>()};
+  return known_log_z(stored_log_z_);
 }
 
 torch::Tensor ResidualModel::base_energy(const torch::Tensor& x) {

@@ -8,9 +8,9 @@
 // f is the energy of the network. With a bound, π ≤ e^{2c} π_base everywhere.
 //
 // State dict: that of the network; that of the base, under `base.`; and under `residual.` the kinds
-// of both ("resnet rbm", as bytes), bound (c) [], log_z [2] (log Z of the base and its standard
-// error; empty if they are not known) and base_sha256 (of the parameters of the base that the model
-// was made with, as bytes).
+// of both ("resnet rbm", as bytes), bound (c) [], log_z (log Z of the base and its standard error;
+// [1] if the error is not known, [0] if neither is) and base_sha256 (of the parameters of the base
+// that the model was made with, as bytes).
 #pragma once
 
 #include <memory>
@@ -25,8 +25,11 @@
 namespace isinglass {
 
 struct KnownLogZ {
-  double value = 0, standard_error = 0;
+  double value = 0, standard_error = 0;  // an error of NaN is not known
 };
+
+// Returns what a tensor `residual.log_z` of one or two values holds.
+KnownLogZ known_log_z(const torch::Tensor& stored);
 
 // Returns log Z of a model of independent sites (bernoulli, categorical); nothing for other models.
 std::optional<KnownLogZ> exact_log_z(const EnergyModel& model);

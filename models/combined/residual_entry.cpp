@@ -57,12 +57,12 @@ std::pair<std::string, std::string> kinds_in(ParameterReader& reader) {
 
 std::optional<KnownLogZ> log_z_in(ParameterReader& reader) {
   const torch::Tensor stored = reader.real("residual.log_z", {-1});
-  require(stored.numel() == 0 || stored.numel() == 2,
-          "{}: tensor 'residual.log_z' has {} values; log Z and its standard error are needed, or "
-          "none",
+  require(stored.numel() <= 2,
+          "{}: tensor 'residual.log_z' has {} values; log Z and its standard error are needed, log "
+          "Z alone, or none",
           reader.source(), stored.numel());
   if (stored.numel() == 0) return std::nullopt;
-  return KnownLogZ{stored[0].item<double>(), stored[1].item<double>()};
+  return known_log_z(stored);
 }
 
 constexpr std::string_view kBase = "base.", kAbout = "residual.";

@@ -359,6 +359,7 @@ def train(
     base_model: str | None = None,
     base_log_z: float | None = None,
     base_log_z_error: float | None = None,
+    base_evaluation: str | os.PathLike[str] | None = None,
     bound: float = 16.0,
     network: str = 'resnet',
     head: str = 'mean',

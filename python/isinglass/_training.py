@@ -26,8 +26,8 @@ from ._tables import (
 
 _LEFT_OUT = ("model", "dataset", "sampler")
 _OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", "weights",
-                  "gradient_precision", "base_model", "base_log_z", "base_log_z_error", "bound",
-                  "network", "head")
+                  "gradient_precision", "base_model", "base_log_z", "base_log_z_error",
+                  "base_evaluation", "bound", "network", "head")
 _OF_CONTINUOUS_STATES = tuple(one["name"] for one in TABLES["samplers"]
                               if one["states"] == "continuous")
 

@@ -362,6 +362,15 @@ TEST_F(Training, NoiseContrastiveEstimationOnABase) {
   }
   EXPECT_EQ(last["validation_verdict"], "open: importance weights of the base alone");
   EXPECT_NE(file_bytes(whole / "config.toml").find("steps-per-iter = 5"), std::string::npos);
+  // Without --base-log-z-error its likelihoods can be evaluated, and their verdict is open.
+  const Outcome open = run_program("evaluate --weights " + (whole / "ema.pt").string() +
+                                   " --dataset " + (dir_ / "bars.pt").string() +
+                                   " --chains 20 --steps 100 --json --threads 1 --out " +
+                                   (dir_ / "nce-likelihood").string());
+  EXPECT_EQ(open.exit_code, 0) << open.err;
+  EXPECT_EQ(Json::parse(open.out)["verdict"], "open");
+  EXPECT_NE(open.err.find("the standard error of the base's log Z is not known"), std::string::npos)
+      << open.err;
   const Outcome other =
       run_program("train --objective nce --model rbm --dataset " + (dir_ / "bars.pt").string() +
                   " --iters 3 --out " + (dir_ / "other").string());

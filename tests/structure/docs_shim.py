@@ -4,6 +4,7 @@ Usage: docs_shim.py NAME ARGUMENT…; DOCS_BINARY, DOCS_SOURCE and DOCS_BUILD na
 the repository and the build folder.
 """
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,14 +41,31 @@ def reduced(arguments):
     return result
 
 
+def make_few_images():
+    if not Path("few.pt").exists():
+        subprocess.run([".venv/bin/python", "-c", IMAGES], check=True)
+
+
 def with_few_images(arguments):
     """The likelihood of 70 000 strokes takes a minute: `evaluate` gets forty images in their
     place."""
     if arguments[:1] == ["evaluate"] and "strokes" in arguments:
-        if not Path("few.pt").exists():
-            subprocess.run([".venv/bin/python", "-c", IMAGES], check=True)
+        make_few_images()
         return ["few.pt" if word == "strokes" else word for word in arguments]
     return arguments
+
+
+def with_reduced_recipe(arguments, source):
+    """A recipe is replaced by one of the same stages with the sizes above and forty images."""
+    if arguments[:1] != ["recipe"]:
+        return arguments
+    text = (source / f"lab/presets/recipes/{arguments[1]}.toml").read_text()
+    for flag, size in REDUCED.items():
+        text = re.sub(rf"^{flag[2:]} = .*$", f"{flag[2:]} = {size}", text, flags=re.MULTILINE)
+    text = re.sub("^dataset = .*$", 'dataset = "few.pt"', text, flags=re.MULTILINE)
+    make_few_images()
+    Path(f"{arguments[1]}.toml").write_text(text)
+    return ["recipe", f"{arguments[1]}.toml", *arguments[2:]]
 
 
 def cache_entry(build, name):
@@ -60,7 +78,7 @@ def cache_entry(build, name):
 def command(name, arguments, binary, source, build):
     """Returns the real command line, or None if the test only requires that the program exists."""
     if name == "isinglass":
-        return [binary, *with_few_images(reduced(arguments))]
+        return [binary, *with_reduced_recipe(with_few_images(reduced(arguments)), source)]
     if name == "ctest":
         arguments[arguments.index("--test-dir") + 1] = str(build)
         return ["ctest", *arguments, "--show-only"]

@@ -175,6 +175,24 @@ TEST(Residual, ItsFileStandsAlone) {
   }
 }
 
+// A file may hold log Z without its standard error, or neither.
+TEST(Residual, ItsFileHoldsWhatIsKnownOfLogZ) {
+  const Scratch scratch;
+  const auto loaded = [&](const std::optional<KnownLogZ>& log_z) {
+    write_named_tensors(scratch / "w.pt", state_of(*residual({.bound = 5, .log_z = log_z})));
+    return std::dynamic_pointer_cast<ResidualModel>(
+               load_model(
+                   "residual",
+                   {.weights = scratch / "w.pt", .image_height = kHeight, .image_width = kWidth}))
+        ->base_log_z();
+  };
+  EXPECT_FALSE(loaded(std::nullopt).has_value());
+  const auto value = loaded(KnownLogZ{289.25, std::nan("")});
+  ASSERT_TRUE(value.has_value());
+  EXPECT_EQ(value->value, 289.25);
+  EXPECT_TRUE(std::isnan(value->standard_error));
+}
+
 // A new model takes its base from a file, with a hash of its parameters.
 TEST(Residual, IsMadeNewOnTheBaseOfAFile) {
   const Scratch scratch;

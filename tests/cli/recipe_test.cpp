@@ -1,0 +1,164 @@
+// isinglass recipe: stages run one after another, are continued, and are refused before anything
+// runs.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/directory_fixture.h"
+
+namespace isinglass::recipe_test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class Recipe : public DirectoryFixture {
+ protected:
+  // A tiny RBM, log Z of it, and a network on it.
+  static constexpr const char* kResidual = R"(
+dataset = "strokes"
+[[stage]]
+name = "rbm"
+command = "train"
+model = "rbm"
+hidden = 5
+sampler = "gibbs"
+scan = "chromatic"
+iters = 20
+steps-per-iter = 2
+buffer = 20
+batch = 10
+evaluate-every = 0
+[[stage]]
+name = "log-z"
+command = "evaluate"
+weights = "{out}/rbm/ema.pt"
+chains = 20
+steps = 300
+[[stage]]
+name = "network"
+command = "train"
+model = "residual"
+objective = "nce"
+base-model = "rbm={out}/rbm/ema.pt"
+base-evaluation = "{out}/log-z"
+channels = 2
+iters = 3
+batch = 10
+evaluate-every = 0
+[[stage]]
+name = "page"
+command = "report"
+directory = "{out}/log-z"
+)";
+
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(dir_ / name) << text;
+  }
+  Json json(const std::string& name) { return Json::parse(file_bytes(dir_ / name)); }
+  std::string text(const std::string& name) { return file_bytes(dir_ / name); }
+
+  void refused_recipe(const std::string& text, const std::string& sentence) {
+    write("bad.toml", text);
+    refused("recipe bad.toml --out bad", sentence);
+    EXPECT_FALSE(fs::exists(dir_ / "bad"));
+  }
+};
+
+TEST_F(Recipe, RunsItsStagesAndTakesLogZOfTheBaseFromItsEvaluation) {
+  write("own.toml", kResidual);
+  const Outcome outcome = run("recipe own.toml --out r --seed 3 --threads 1");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("isinglass evaluate "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("took"), std::string::npos) << outcome.out;
+  EXPECT_TRUE(fs::exists(dir_ / "r/log-z/report.html"));
+  for (const auto& stage : json("r/recipe.json")["stages"]) EXPECT_TRUE(stage["finished"]);
+
+  const Json evaluation = json("r/log-z/ais.json");
+  EXPECT_EQ(evaluation["seed"], 3);
+  const std::string settings = text("r/network/config.toml");
+  const double log_z = evaluation["log_z_bidirectional"];
+  const auto number = [&](const std::string& key) {
+    return std::stod(settings.substr(settings.find("\n" + key + " = ") + key.size() + 4));
+  };
+  EXPECT_EQ(number("base-log-z"), log_z);
+  EXPECT_EQ(settings.find("base-evaluation"), std::string::npos);
+  const bool closed = evaluation["verdict"] == "closed";
+  EXPECT_EQ(settings.find("base-log-z-error") != std::string::npos, closed)
+      << evaluation["verdict"];
+
+  // The same command has nothing left to do; other options are another recipe.
+  const auto written = fs::last_write_time(dir_ / "r/log-z/ais.json");
+  succeeds("recipe own.toml --out r --seed 3 --threads 2");
+  EXPECT_EQ(fs::last_write_time(dir_ / "r/log-z/ais.json"), written);
+  refused("recipe own.toml --out r --seed 4", "holds a recipe with other commands");
+}
+
+TEST_F(Recipe, GoesOnAfterAnInterruption) {
+  write("own.toml", kResidual);
+  std::string longer = kResidual;
+  longer.replace(longer.find("iters = 20"), 10, "iters = 2000\ncheckpoint-every = 10");
+  write("longer.toml", longer);
+  Program program(words("recipe longer.toml --out r --threads 1"), {.directory = dir_.path()});
+  ASSERT_TRUE(program.reaches([&] { return fs::exists(dir_ / "r/rbm/checkpoints/00000010.pt"); }));
+  program.signal(SIGINT);
+  const Outcome stopped = program.wait();
+  EXPECT_EQ(stopped.exit_code, 130);
+  EXPECT_NE(stopped.err.find("isinglass recipe longer.toml --out"), std::string::npos)
+      << stopped.err;
+  EXPECT_FALSE(json("r/recipe.json")["stages"][0]["finished"]);
+  const Outcome rest = run("recipe longer.toml --out r --threads 1 --json");
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_NE(rest.err.find("train --resume="), std::string::npos) << rest.err;
+  EXPECT_EQ(Json::parse(rest.out)["stages"]["rbm"]["iteration"], 2000);
+}
+
+TEST_F(Recipe, IsRefusedBeforeAnythingRuns) {
+  refused("recipe nothing", "unknown recipe 'nothing'; known: ");
+  refused("recipe", "the name of a recipe is needed");
+  refused_recipe("", "has no [[stage]]");
+  refused_recipe("model = \"rbm\"", "unknown key 'model'");
+  refused_recipe("[[stage]]\nname = \"a\"\ncommand = \"bench\"", "command is 'bench'");
+  refused_recipe("[[stage]]\nname = \"../a\"\ncommand = \"train\"", "must be the name of a folder");
+  refused_recipe("[[stage]]\nname = \"a\"\ncommand = \"train\"\niter = 3", "did you mean iters");
+  refused_recipe("[[stage]]\nname = \"a\"\ncommand = \"train\"\niters = \"3\"", "iters must be");
+  refused_recipe("[[stage]]\nname = \"a\"\ncommand = \"train\"\nout = \"x\"",
+                 "the recipe chooses the directory");
+  refused_recipe(
+      "[[stage]]\nname = \"a\"\ncommand = \"report\"\n"
+      "[[stage]]\nname = \"a\"\ncommand = \"report\"",
+      "two stages have the name a");
+  fs::create_directories(dir_ / "full/notes");
+  write("own.toml", kResidual);
+  refused("recipe own.toml --out full", "already holds something else");
+}
+
+// The stages of a recipe are read before the first one looks for its data.
+TEST_F(Recipe, TheRecipesOfTheProgramAreRead) {
+  const std::string known = run("recipe --help").out;
+  ASSERT_NE(known.find("residual-static-mnist, residual-strokes"), std::string::npos) << known;
+  refused("recipe residual-static-mnist --data-dir . --out r --quiet", "static-mnist");
+  const Json stages = json("r/recipe.json")["stages"];
+  EXPECT_EQ(stages.size(), 5);
+  EXPECT_FALSE(stages[0]["finished"]);
+  // A recipe that has made nothing does not stand in the way of another one.
+  refused("recipe residual-strokes --dataset none.pt --out r --quiet", "none.pt");
+}
+
+TEST_F(Recipe, ABaseEvaluationMustBeThatOfTheBase) {
+  write("own.toml", kResidual);
+  succeeds("recipe own.toml --out one --threads 1");
+  succeeds("recipe own.toml --out two --seed 1 --threads 1");
+  const std::string network =
+      "train --model residual --objective nce --channels 2 --iters 1 --batch 10 --dataset strokes "
+      "--evaluate-every 0 --base-model rbm=one/rbm/ema.pt --out n ";
+  refused(network + "--base-evaluation two/log-z", "evaluates other parameters than those of");
+  refused(network + "--base-evaluation one/rbm", "has no ais.json");
+  refused(network + "--base-evaluation one/log-z --base-log-z 3", "--base-log-z is not needed");
+  succeeds(network + "--base-evaluation one/log-z");
+}
+
+}  // namespace
+}  // namespace isinglass::recipe_test
