@@ -4,6 +4,8 @@
 //   acceptance, hops           means over chains and steps: acceptance; sites changed per step
 //   step_size                  the radius, tau or step size of a sampler that adapts it, for the
 //                              next iteration
+//   lag_share, rate_factor     how well the chains follow the model, and the factor of the learning
+//                              rate that follows from it (objectives/lag_control.h)
 //   energy_validation, never_visited, autocorrelation, spread
 //                              only in some iterations (objectives/chain_diagnostics.h)
 //   coupling_rmse              only for an Ising model that learns from states of a known one

@@ -56,6 +56,7 @@ TrainOptions checked(const TrainOptions& o) {
   require(
       std::isfinite(o.weight_decay) && o.weight_decay >= 0 && o.weight_decay * o.learning_rate < 1,
       "weight-decay is {}; it must be 0 or more, and below 1 / lr", o.weight_decay);
+  require(o.beta1 >= 0 && o.beta1 < 1, "beta1 is {}; it must be in [0, 1)", o.beta1);
   require(o.recover >= 0, "recover is {}; it must be 0 or more", o.recover);
   require(o.ema >= 0 && o.ema < 1, "the decay of the average is {}; it must be in [0, 1)", o.ema);
   require(o.checkpoint_every >= 1, "checkpoint-every is {}; it must be at least 1",
@@ -73,7 +74,7 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
       options_(checked(options)),
       hooks_(std::move(hooks)),
       parameters_(trainable_parameters(*model_)),
-      adam_(parameters_, options.weight_decay),
+      adam_(parameters_, options.weight_decay, options.beta1),
       ema_(parameters_, options.ema),
       descent_("an iteration", objective_->capturable(*model_)),
       to_stop_(
@@ -154,6 +155,7 @@ Metrics Trainer::iterate() {
   for (const auto& [name, value] : of_batch) metrics.add(name, value);
   metrics.add("gradient_norm", state[1]);
   metrics.add("learning_rate", learning_rate());
+  objective_->follow(metrics);
   if (skipped_ > 0) metrics.add("skipped", static_cast<double>(skipped_));
   const auto difference = metrics.find("difference");
   if (difference && why_skipped_.empty()) {
@@ -185,7 +187,8 @@ double Trainer::learning_rate() const {
 }
 
 double Trainer::planned_rate(const LearningRate& plan) const {
-  return std::ldexp(plan.at(iteration_), -static_cast<int>(recoveries_.size()));
+  return objective_->rate_factor() *
+         std::ldexp(plan.at(iteration_), -static_cast<int>(recoveries_.size()));
 }
 
 void Trainer::descend(const Batch& batch) {
@@ -209,7 +212,7 @@ void Trainer::descend(const Batch& batch) {
     gradients.push_back(p.grad());
   }
   if (ranks().size() > 1) add_up(gradients, scalars);
-  torch::Tensor norm, skip;
+  torch::Tensor norm, skip, held;
   objective_->update([&] {
     norm = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64).norm();
     // The step is also skipped if the norm exceeds float32's range: the square of such a gradient
@@ -219,10 +222,11 @@ void Trainer::descend(const Batch& batch) {
       torch::NoGradGuard no_grad;
       at::_foreach_mul_(gradients, (options_.clip / norm).clamp_max(1).to(torch::kFloat32));
     }
-    adam_.step(skip);
-    return skip;
+    held = batch.pause.defined() ? torch::maximum(skip, batch.pause) : skip;
+    adam_.step(held);
+    return held;
   });
-  ema_.update(skip);
+  ema_.update(held);
   numbers_ =
       torch::cat({torch::stack({parameters_finite(), norm, skip.to(torch::kFloat64)}), scalars});
 }

@@ -37,7 +37,8 @@ struct TrainOptions {
   double end_rate = 0;
   double clip = 0;          // largest norm of the gradient; 0: none
   double weight_decay = 0;  // see optimiser/adam.h
-  double ema = 0.999;       // decay of the averaged parameters
+  double beta1 = Adam::kBeta1;
+  double ema = 0.999;  // decay of the averaged parameters
   int64_t checkpoint_every = 1000;
   int64_t evaluate_every = 0;       // iterations; 0: never
   int64_t recover = 3;              // recoveries allowed within the iterations of ten checkpoints

@@ -240,6 +240,7 @@ PtDict Trainer::settings() const {
                      {"clip", {options_.clip}},
                      {"weight_decay", {options_.weight_decay}},
                      {"ema", {options_.ema}}};
+  if (options_.beta1 != Adam::kBeta1) settings.push_back({"beta1", {options_.beta1}});
   for (auto& setting : objective_->settings()) settings.push_back(std::move(setting));
   return settings;
 }

@@ -383,7 +383,7 @@ TrainOptions Training::train_options() const {
   TrainOptions train = spec_.train;
   train.evaluate_every = spec_.evaluate_every.value_or(0);
   train.warmup = *spec_.warmup;
-  const auto steps = static_cast<double>(makes_steps(spec_) ? spec_.pcd.steps : 1);
+  const auto steps = static_cast<double>(makes_steps(spec_) ? most_steps(spec_.pcd) : 1);
   require_options(
       static_cast<double>(train.iterations) <= kLargestStep / steps,
       "`iters` is {}; at most {:.0f} is possible, because steps are numbered by 32 bits",
@@ -403,6 +403,7 @@ PcdOptions Training::pcd_options() const {
   if (!given_.model) pcd.bounds = spec_.model.bounds;
   pcd.begin_at_data = !spec_.model.weights.empty() && !given_.model;
   pcd.l1 = spec_.l1.value_or(0);
+  pcd.lag = spec_.lr_control == "lag";
   pcd.seed = static_cast<uint64_t>(spec_.seed);
   pcd.cuda_graph = captures_steps(spec_.cuda_graph, *model_, *sampler_, context_.device);
   return pcd;

@@ -145,6 +145,7 @@ struct TrainSpec {
   // If it is not given, the warm-up takes a tenth of the iterations, at most train.warmup.
   std::optional<int64_t> warmup = {};
   std::optional<bool> cuda_graph = {};
+  std::string lr_control = "none";  // Takes none or lag.
   int64_t batch = PcdOptions().batch;
   int64_t seed = 0;
   // The members of these that are not options of the program are set when a run is assembled.

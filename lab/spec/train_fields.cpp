@@ -95,6 +95,20 @@ Fields<TrainSpec> objective_fields() {
   Option l1 =
       number("l1", "X", "weight of the penalty on the absolute couplings of an ising (L1)", 0);
   l1.initial = PcdOptions().l1;
+  Option beta1 = number("beta1", "X", "decay of Adam's first moment", 0);
+  beta1.maximum = 1;
+  const Option lr_control = {
+      .name = "lr-control",
+      .unit = "NAME",
+      .help =
+          "lag: lower the learning rate, and leave out updates, where the model runs ahead of "
+          "its persistent chains, by the effective sample size of their weights exp(-w), w "
+          "being the change of a chain's energy since it was last drawn",
+      .choices = {"none", "lag"}};
+  const Option steps_end = number("steps-end", "N",
+                                  "sampler steps of the last iteration, to which the number grows "
+                                  "over the last fifth of `iters` (default: it stays)",
+                                  1);
   const Option steps = number("steps-per-iter", "N",
                               fmt::format("sampler steps per iteration; for nce: Gibbs sweeps of "
                                           "the base, {} by default",
@@ -139,6 +153,8 @@ Fields<TrainSpec> objective_fields() {
              .choices = {"pcd", "cd", "nce", "dsm", "classify"}}),
       only(kScores, field_in(&TrainSpec::dsm, field(&DsmOptions::noise, noise))),
       only(kDiscrete, of_pcd(&PcdOptions::steps, steps)),
+      only(kChains,
+           field_in(&TrainSpec::pcd, field_unless_default(&PcdOptions::steps_end, steps_end))),
       only(kPersistent,
            of_pcd(&PcdOptions::buffer, number("buffer", "N", "number of persistent chains", 1))),
       field(&TrainSpec::batch,
@@ -151,6 +167,7 @@ Fields<TrainSpec> objective_fields() {
                    "`iters`, at most 10000)",
                    0)),
       of_training(&TrainOptions::schedule, schedule),
+      only(kPersistent, field(&TrainSpec::lr_control, lr_control)),
       field_in(&TrainSpec::train, field_unless_default(&TrainOptions::end_rate, end_rate)),
       field_in(&TrainSpec::train, field_unless_default(&TrainOptions::clip, clip)),
       of_training(&TrainOptions::weight_decay,
@@ -159,6 +176,7 @@ Fields<TrainSpec> objective_fields() {
                          "learning rate; biases are not changed",
                          0)),
       of_training(&TrainOptions::ema, decay),
+      of_training(&TrainOptions::beta1, beta1),
       only(kChains, field(&TrainSpec::l1, l1)),
       only(kChains, of_pcd(&PcdOptions::l2,
                            number("l2", "X", "weight of the penalty on the squared energies", 0))),

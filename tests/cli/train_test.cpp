@@ -339,6 +339,39 @@ TEST_F(Training, EstimatesTheValidationLikelihoodTenTimes) {
   EXPECT_EQ(file_bytes(dir_ / "without" / "ema.pt"), file_bytes(dir_ / "unbroken" / "ema.pt"));
 }
 
+// The options of the learning rate and of the steps reach the run, its metrics and its settings.
+TEST_F(Training, TheRateFollowsTheChains) {
+  const std::string train = "train --model rbm --hidden 4 --sampler pafs --dataset " +
+                            (dir_ / "bars.pt").string() +
+                            " --batch 6 --buffer 20 --steps-per-iter 2 --warmup 0 --lr 0.1"
+                            " --evaluate-every 0 --threads 1 --quiet --iters 20 --out " +
+                            (dir_ / "lag").string();
+  const Outcome outcome =
+      run_program(train + " --lr-control lag --steps-end 6 --beta1 0.5 --clip 1");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto lines = lines_of(dir_ / "lag" / "metrics.jsonl");
+  double factor = 1;
+  for (const Json& line : lines) {
+    const double share = line["lag_share"];
+    EXPECT_GT(share, 0);
+    EXPECT_LE(share, 1);
+    EXPECT_DOUBLE_EQ(line["learning_rate"], 0.1 * factor);
+    factor = std::min(1.0, factor * (share > 0.9 ? 1.01 : share < 0.7 ? 0.95 : 1));
+  }
+  const std::string settings = file_bytes(dir_ / "lag" / "config.toml");
+  for (const char* line : {"lr-control = 'lag'", "steps-end = 6", "beta1 = 0.5"}) {
+    EXPECT_NE(settings.find(line), std::string::npos) << settings;
+  }
+  const auto refused = [&](const std::string& arguments, const std::string& sentence) {
+    const Outcome failed = run_program(train + "-x " + arguments);
+    EXPECT_EQ(failed.exit_code, 2) << failed.err;
+    EXPECT_NE(failed.err.find(sentence), std::string::npos) << failed.err;
+  };
+  refused("--steps-end 1", "--steps-end is 1; it must be at least --steps-per-iter, 2");
+  refused("--beta1 1", "beta1 is 1; it must be in [0, 1)");
+  refused("--lr-control lag --reinit 0.1", "--lr-control lag follows chains that persist");
+}
+
 // A residual model learns against its base. Its scores come from weights of draws of the base.
 TEST_F(Training, NoiseContrastiveEstimationOnABase) {
   const fs::path base = dir_ / "unbroken" / "ema.pt";

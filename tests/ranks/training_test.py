@@ -13,6 +13,7 @@ OBJECTIVES = {
     "pcd": PCD,
     "centred": f"{PCD} --centre",
     "adapted": f"{PCD} --adapt",
+    "lag": f"{PCD} --lr-control lag".replace("--reinit 0.1", ""),
     "network": PCD.replace("--model rbm --hidden 8", "--model mlp"),
     "cd": "--objective cd --hidden 8",
     "nce": "--objective nce --network mlp --base-model rbm=rbm.pt --base-log-z 12 "
@@ -68,7 +69,8 @@ class Training(unittest.TestCase):
         for a, b in zip(metrics(self.folder / one), metrics(self.folder / other), strict=True):
             self.assertEqual(list(a), list(b))
             for key in ("loss", "log_z_ratio", "energy_data", "energy_model", "acceptance",
-                        "step_size", "gradient_norm", "validation_score"):
+                        "step_size", "lag_share", "rate_factor", "gradient_norm",
+                        "validation_score"):
                 if key in a:
                     self.assertAlmostEqual(a[key], b[key], delta=1e-3 * (1 + abs(a[key])), msg=key)
         return torch.load(self.folder / one / "weights.pt")

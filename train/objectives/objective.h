@@ -15,6 +15,7 @@
 #include "io/pt/pt_file.h"
 #include "io/torch.h"
 #include "models/energy_model.h"
+#include "train/metrics.h"
 
 namespace isinglass {
 
@@ -32,7 +33,10 @@ struct Batch {
   torch::Tensor acceptance = {}, hops = {};    // means over these chains and steps, float64 []
   torch::Tensor slots = {};                    // int64 [batch], the chains of all ranks
   std::future<torch::Tensor> all_chains = {};  // the chains of all ranks, in transfer
-  std::string failure = {};                    // error of this rank's chains; empty if none
+  // float32 [], 1 if the iteration makes no update because the model has run ahead of its chains;
+  // undefined if nothing watches that.
+  torch::Tensor pause = {};
+  std::string failure = {};  // error of this rank's chains; empty if none
   // Further metrics (metrics.h), in iterations that have any. They are the same on all ranks.
   std::vector<std::pair<std::string, double>> metrics = {};
 };
@@ -83,6 +87,11 @@ class Objective {
 
   // Stores the batch's chains, at the end of the iteration.
   virtual void keep(Batch batch) {}
+
+  // Returns the number by which the objective multiplies the planned learning rate; follow()
+  // changes it by the metrics of an iteration.
+  virtual double rate_factor() const { return 1; }
+  virtual void follow(const Metrics& metrics) {}
 
   // Returns the step size of the chains; nothing if there are no chains or if no test rejects
   // their steps, so that their acceptance does not tell whether they move.

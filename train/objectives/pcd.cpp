@@ -2,6 +2,7 @@
 #include "train/objectives/pcd.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/adaptation/acceptance.h"
 #include "io/error.h"
@@ -52,8 +53,19 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
   return result;
 }
 
-PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options, torch::Device device)
-    : sampler_(sampler), options_(options), graph_(sampler, options.cuda_graph) {
+int64_t steps_at(const PcdOptions& options, int64_t iteration, int64_t iterations) {
+  if (options.steps_end == 0) return options.steps;
+  const double share = static_cast<double>(iteration) / static_cast<double>(iterations);
+  const auto more = static_cast<double>(options.steps_end - options.steps);
+  return options.steps + std::llround(more * std::clamp(5 * share - 4, 0.0, 1.0));
+}
+
+PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options, torch::Device device,
+                         int64_t iterations)
+    : sampler_(sampler),
+      options_(options),
+      iterations_(iterations),
+      graph_(sampler, options.cuda_graph) {
   if (!sampler.adapts()) return;
   step_size_ = torch::full({}, sampler.scales().front().initial,
                            torch::TensorOptions(torch::kFloat64).device(device));
@@ -64,7 +76,7 @@ PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options, torc
 void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,
                         int64_t iteration) try {
   const StepParams params = sampler_.params(stream_key(options_.seed, RandomStream::kTraining),
-                                            x.device(), (iteration - 1) * options_.steps);
+                                            x.device(), (iteration - 1) * most_steps(options_));
   if (step_size_.defined()) params.scale.select(0, 0).copy_(step_size_);
   if (!state_.x.defined()) {
     state_ = sampler_.init(model, x, slots);
@@ -84,10 +96,12 @@ void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch:
 PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& starts,
                                const torch::Tensor& slots, int64_t iteration) {
   start(model, starts, slots, iteration);
-  for (int64_t step = 0; step < options_.steps; ++step) graph_.step(model, state_, params_);
+  const int64_t steps = steps_at(options_, iteration, iterations_);
+  torch::Tensor before;
+  if (options_.lag) before = state_.current.energy.to(torch::kFloat64).clone();
+  for (int64_t step = 0; step < steps; ++step) graph_.step(model, state_, params_);
   const int64_t counted = std::min(options_.batch, starts.size(0));
-  const auto to_mean = [counted, steps = options_.steps](const torch::Tensor& sums,
-                                                         torch::Tensor& mean) {
+  const auto to_mean = [counted, steps](const torch::Tensor& sums, torch::Tensor& mean) {
     const torch::Tensor now =
         sums.narrow(0, 0, counted).sum().to(torch::kFloat64) / static_cast<double>(counted * steps);
     if (!mean.defined()) mean = torch::empty_like(now);
@@ -95,15 +109,19 @@ PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& starts,
   };
   to_mean(state_.statistics.acceptance_sum, acceptance_);
   to_mean(state_.statistics.hops_sum, hops_);
-  PcdChains result{state_.x, acceptance_, hops_, {}};
+  PcdChains result{state_.x, acceptance_, hops_, {}, before, {}};
+  if (options_.lag) {
+    model.flush_energy(state_.x, state_.current);
+    result.after = state_.current.energy.to(torch::kFloat64);
+  }
   if (step_size_.defined()) {
     const auto counted_rows = [counted](const torch::Tensor& sums) {
       return sums.narrow(0, 0, counted).to(torch::kFloat64);
     };
-    result.of_chains = torch::stack(
-        {counted_rows(state_.statistics.acceptance_sum) / static_cast<double>(options_.steps),
-         counted_rows(state_.statistics.hops_sum).ne(0).to(torch::kFloat64)},
-        1);
+    result.of_chains =
+        torch::stack({counted_rows(state_.statistics.acceptance_sum) / static_cast<double>(steps),
+                      counted_rows(state_.statistics.hops_sum).ne(0).to(torch::kFloat64)},
+                     1);
   }
   return result;
 }

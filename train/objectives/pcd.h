@@ -12,6 +12,7 @@
 // each of its two triangles).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "engine/run/step_graph.h"
@@ -25,6 +26,9 @@ struct PcdOptions {
   int64_t batch = 100;     // number of images, and of chains, per iteration
   int64_t buffer = 10000;  // number of persistent chains
   int64_t steps = 40;      // Metropolis–Hastings steps per iteration
+  // Steps of the last iteration, to which the number grows over the last fifth of the run. 0: the
+  // number stays.
+  int64_t steps_end = 0;
   bool from_data = false;  // contrastive divergence: chains start at the data
   // Initialises the persistent chains at training images instead of draws from the base
   // distribution. Training images are near the model if it has been trained before.
@@ -44,6 +48,7 @@ struct PcdOptions {
   // Standard deviation of the normal noise that every iteration adds to data of continuous sites.
   double data_noise = 0;
   double l1 = 0;        // weight of the couplings' absolute values
+  bool lag = false;     // a learning rate that the chains can follow (lag_control.h)
   bool centre = false;  // centred steps of an RBM (train/optimiser/centring.h)
   uint64_t seed = 0;
   bool cuda_graph = false;  // captures steps in a CUDA graph (engine/run/step_graph.h)
@@ -68,19 +73,29 @@ struct PcdChains {
   // Holds, if the sampler adapts, the mean acceptance of each chain, and 1 if it moved, else 0;
   // float64 [B, 2].
   torch::Tensor of_chains;
+  // U at the starts and after the steps, float64 [B]; undefined without PcdOptions::lag.
+  torch::Tensor before, after;
 };
+
+// Returns the number of steps of iteration t (from 1) of a run of `iterations`:
+//   steps                                         until 4/5 of the run
+//   steps + ⌊(steps_end − steps)·(5 t/iterations − 4)⌉  afterwards
+int64_t steps_at(const PcdOptions& options, int64_t iteration, int64_t iterations);
+inline int64_t most_steps(const PcdOptions& options) {
+  return std::max(options.steps, options.steps_end);
+}
 
 // Advances the chains of each iteration. Their tensors keep their addresses, because a captured
 // CUDA graph holds them.
 class PcdSampling {
  public:
-  // The sampler must outlive this object.
-  PcdSampling(const Sampler& sampler, const PcdOptions& options,
-              torch::Device device = torch::kCPU);
+  // The sampler must outlive this object. iterations: the length of the whole run, for steps_at().
+  PcdSampling(const Sampler& sampler, const PcdOptions& options, torch::Device device = torch::kCPU,
+              int64_t iterations = 1);
 
   // Makes the steps of iteration t (from 1) from the states `starts` [B, D], under the model's
-  // present parameters. Chain ids are the slots, int64 [B]; step numbers are (t − 1)·steps …
-  // t·steps − 1. The means are over the first `batch` chains, or over all if there are fewer. The
+  // present parameters. Chain ids are the slots, int64 [B]; step numbers begin at (t − 1)·M,
+  // where M is the largest number of steps of an iteration. The means are over the first `batch` chains, or over all if there are fewer. The
   // next call reuses the returned tensors. Every call must pass the same model. Throws
   // NumericalError if U or its gradient is not finite at the starts.
   PcdChains advance(EnergyModel& model, const torch::Tensor& starts, const torch::Tensor& slots,
@@ -99,6 +114,7 @@ class PcdSampling {
 
   const Sampler& sampler_;
   PcdOptions options_;
+  int64_t iterations_;
   StepGraph graph_;
   // The first evaluation of an iteration, which is needed because the parameters have changed.
   std::optional<CapturedWork> first_;

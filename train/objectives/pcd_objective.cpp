@@ -62,7 +62,13 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
   require(o.buffer >= o.batch, "buffer is {}; it must hold at least one batch, {}", o.buffer,
           o.batch);
   require(o.steps >= 1, "steps per iteration is {}; it must be at least 1", o.steps);
-  require(static_cast<double>(iterations) * static_cast<double>(o.steps) < kCounters,
+  require_options(o.steps_end == 0 || o.steps_end >= o.steps,
+                  "`steps-end` is {}; it must be at least `steps-per-iter`, {}", o.steps_end,
+                  o.steps);
+  require_options(!o.lag || (!o.from_data && o.rungs == 0 && o.fresh == 0 && o.reinit == 0),
+                  "`lr-control` lag follows chains that persist; `objective` cd, `rungs`, `fresh` "
+                  "and `reinit` replace them");
+  require(static_cast<double>(iterations) * static_cast<double>(most_steps(o)) < kCounters,
           "iterations is {}; iterations times steps must be below 2^32", iterations);
   require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it must be a probability from 0 to 1",
           o.reinit);
@@ -110,7 +116,7 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
       options_(checked(options, iterations, sampled(model), data)),
       bounds_(bounds_of(sampled(model))),
       sampler_(sampler),
-      sampling_(sampler, options_, device),
+      sampling_(sampler, options_, device, iterations),
       values_(data.space().categories),
       white_(data.white()),
       height_(data.height),
@@ -144,6 +150,7 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
     fresh_.emplace(sampled(model), options.fresh, options.fresh_iterations,
                    options.buffer + options.rungs, key, device);
   }
+  if (options.lag) lag_.emplace(options.buffer, device);
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
   require_options(
@@ -204,7 +211,7 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   }
   int64_t sent = share_.own.count;
   const bool adapts = sampler_.adapts();
-  torch::Tensor of_chains;
+  torch::Tensor of_chains, before, after;
   try {
     PcdChains moved =
         sampling_.advance(rungs_ ? rungs_->model() : sampled(model), starts, numbers, iteration);
@@ -214,15 +221,24 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
     batch.acceptance = moved.acceptance;
     batch.hops = moved.hops;
     of_chains = moved.of_chains;
+    before = moved.before;
+    after = moved.after;
   } catch (const NumericalError& failure) {
     if (ranks_.size() == 1) throw;
     batch.failure = failure.what();  // this rank goes on, as the others wait for its gradients
     batch.chains = starts;
     batch.acceptance = batch.hops = torch::zeros({}, torch::kFloat64).to(starts.device());
     if (adapts) of_chains = torch::zeros({sent, 2}, sampling_.step_size().options());
+    if (lag_) before = after = torch::zeros({sent}, lag_->share().options());
     sent = 0;
   }
   if (adapts) sampling_.adapt(ranks_.mean(of_chains), iteration);
+  if (lag_) {
+    lag_->measure(batch.slots, ranks_.gather(before));
+    left_ = ranks_.gather(after);
+    batch.pause = lag_->pause();
+    batch.metrics.emplace_back("rate_factor", lag_->factor());
+  }
   batch.all_chains = ranks_.all_gather_async(batch.chains.narrow(0, 0, sent), share_.most);
   return batch;
 }
@@ -239,6 +255,7 @@ Loss PcdObjective::loss(EnergyModel& model, const Batch& batch) {
                {"hops", weight * batch.hops}},
               {{"data", loss.of_data}, {"chains", loss.of_chains}}};
   if (sampler_.adapts()) result.metrics.emplace_back("step_size", weight * sampling_.step_size());
+  if (lag_) result.metrics.emplace_back("lag_share", weight * lag_->share());
   if (rungs_) result.metrics.emplace_back("swaps", rungs_->accepted());
   if (coupling_error_)
     result.metrics.emplace_back("coupling_rmse", weight * coupling_error_->rmse());
@@ -266,6 +283,11 @@ void PcdObjective::keep(Batch batch) {
                              : batch.failure);
   }
   buffer_.write_back(batch.slots, all);
+  if (lag_) lag_->keep(batch.slots, left_);
+}
+
+void PcdObjective::follow(const Metrics& metrics) {
+  if (lag_) lag_->follow(metrics.find("lag_share").value());
 }
 
 NamedTensors PcdObjective::saved_state() const {
@@ -278,6 +300,9 @@ NamedTensors PcdObjective::saved_state() const {
 NamedTensors PcdObjective::offsets_and_chains() const {
   NamedTensors all = centring_ ? centring_->offsets() : NamedTensors();
   if (sampler_.adapts()) all.push_back({kStepSize, sampling_.step_size()});
+  if (lag_) {
+    for (const auto& one : lag_->saved_state()) all.push_back(one);
+  }
   if (rungs_) all.push_back({kRungs, rungs_->states()});
   if (fresh_) {
     all.push_back({kFresh, fresh_->states()});
@@ -313,6 +338,7 @@ void PcdObjective::load_state(const NamedTensors& saved, const std::string& file
 void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
   const torch::Tensor energy = energies(model, buffer_.states(), buffer_.states().device());
   buffer_.reinitialise(torch::isfinite(energy).logical_not().nonzero().flatten(), recovery);
+  if (lag_) lag_->forget();
   if (rungs_) rungs_->repair(recovery);
   if (fresh_) fresh_->repair(model, recovery);
   if (missing_) missing_->repair(model, recovery);
@@ -340,6 +366,8 @@ PtDict PcdObjective::settings() const {
                 {"data_images", {batches_.pixels().size(0)}},
                 {"data_sites", {batches_.pixels().size(1)}},
                 {"data_sha256", {data_sha256_}}};
+  if (options_.lag) all.push_back({"lr_control", {std::string("lag")}});
+  if (options_.steps_end > 0) all.push_back({"steps_end", {options_.steps_end}});
   if (options_.l1 > 0) all.push_back({"l1", {options_.l1}});
   if (options_.data_noise > 0) all.push_back({"data_noise", {options_.data_noise}});
   if (bounds_) {

@@ -15,6 +15,7 @@
 #include "train/objectives/chain_diagnostics.h"
 #include "train/objectives/coupling_error.h"
 #include "train/objectives/fresh_chains.h"
+#include "train/objectives/lag_control.h"
 #include "train/objectives/missing_values.h"
 #include "train/objectives/objective.h"
 #include "train/objectives/pcd.h"
@@ -44,6 +45,8 @@ class PcdObjective : public Objective {
   // here. Throws NumericalError on every rank if the chains of one rank have failed.
   void keep(Batch batch) override;
   std::optional<Scale> step_size() const override;
+  double rate_factor() const override { return lag_ ? lag_->factor() : 1; }
+  void follow(const Metrics& metrics) override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
   NamedTensors saved_state() const override;
@@ -83,6 +86,8 @@ class PcdObjective : public Objective {
   ChainDiagnostics signals_;
   std::optional<MissingValues> missing_;
   std::optional<Centring> centring_;
+  std::optional<LagControl> lag_;
+  torch::Tensor left_;  // U of the latest batch's chains after their steps, of all ranks, for lag_
   std::optional<TemperedRungs> rungs_;
   std::optional<FreshChains> fresh_;
   // Defined if the data were drawn from known couplings.

@@ -40,8 +40,8 @@ void require_same(const std::vector<torch::Tensor>& parameters,
 
 }  // namespace
 
-Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
-    : parameters_(std::move(parameters)), weight_decay_(weight_decay) {
+Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay, double beta1)
+    : parameters_(std::move(parameters)), weight_decay_(weight_decay), beta1_(beta1) {
   TORCH_INTERNAL_ASSERT(!parameters_.empty());
   // The fused kernel walks the storages of parameter, gradient and moments in parallel. zeros_like
   // keeps the memory format, and so do gradients that backward() accumulates.
@@ -84,7 +84,7 @@ void Adam::step(const torch::Tensor& skip) {
   }
   may_skip ? step_.add_(1 - skip) : step_.add_(1);
   at::_fused_adam_(parameters_, gradients, first_, second_, /*max_exp_avg_sqs=*/{}, steps_,
-                   learning_rate_, /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0,
+                   learning_rate_, beta1_, /*beta2=*/0.999, /*weight_decay=*/0,
                    /*eps=*/1e-8, /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{},
                    may_skip ? std::optional(skip) : std::nullopt);
 }

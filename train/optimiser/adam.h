@@ -1,6 +1,6 @@
 // Adam (Kingma & Ba 2015, Algorithm 1) with LibTorch's fused kernel:
 //   m ← β₁m + (1 − β₁)g,  v ← β₂v + (1 − β₂)g²,
-//   θ ← θ − η·(m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε),  β = (0.9, 0.999), ε = 1e-8
+//   θ ← θ − η·(m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε),  β₂ = 0.999, ε = 1e-8
 // Weight decay (AdamW, Loshchilov & Hutter 2019, Algorithm 2) applies to parameters of two or more
 // dimensions, the weights, and not to biases: θ ← (1 − η·decay)·θ before the step.
 #pragma once
@@ -13,7 +13,10 @@ namespace isinglass {
 
 class Adam {
  public:
-  explicit Adam(std::vector<torch::Tensor> parameters, double weight_decay = 0);
+  static constexpr double kBeta1 = 0.9;
+
+  explicit Adam(std::vector<torch::Tensor> parameters, double weight_decay = 0,
+                double beta1 = kBeta1);
 
   void set_learning_rate(double learning_rate);  // applies to all later steps
 
@@ -42,7 +45,7 @@ class Adam {
 
  private:
   std::vector<torch::Tensor> parameters_, weights_, first_, second_, steps_;
-  double weight_decay_;
+  double weight_decay_, beta1_;
   torch::Tensor step_, learning_rate_, shrink_;  // on the parameters' device; shrink_: 1 − η·decay
 };
 
