@@ -94,10 +94,10 @@ class PcdSampling {
               int64_t iterations = 1);
 
   // Makes the steps of iteration t (from 1) from the states `starts` [B, D], under the model's
-  // present parameters. Chain ids are the slots, int64 [B]; step numbers begin at (t − 1)·M,
-  // where M is the largest number of steps of an iteration. The means are over the first `batch` chains, or over all if there are fewer. The
-  // next call reuses the returned tensors. Every call must pass the same model. Throws
-  // NumericalError if U or its gradient is not finite at the starts.
+  // present parameters. Chain ids are the slots, int64 [B]; step numbers begin at (t − 1)·M, where
+  // M is the largest number of steps of an iteration. The means are over the first `batch` chains,
+  // or over all if there are fewer. The next call reuses the returned tensors. Every call must pass
+  // the same model. Throws NumericalError if U or its gradient is not finite at the starts.
   PcdChains advance(EnergyModel& model, const torch::Tensor& starts, const torch::Tensor& slots,
                     int64_t iteration);
   // Adapts the step size of a sampler that adapts after iteration t, by the means of
