@@ -123,13 +123,15 @@ Fields<SampleSpec> sample_table() {
                                   .minimum = 0}),
        field(&SampleSpec::thin,
              {.name = "thin", .unit = "N", .help = "number of steps per draw", .minimum = 1}),
-       field(&SampleSpec::init,
-             {.name = "init",
-              .unit = "STATES",
-              .help =
-                  "where chains start: random, data (training images of `dataset`), instance "
-                  "(where the target's paper starts chains) or a file (.pt, .npy) of states [B, D]",
-              .names = {"random", "data", "instance"}})});
+       field(
+           &SampleSpec::init,
+           {.name = "init",
+            .unit = "STATES",
+            .help =
+                "where chains start: random (a residual model: draws of its base), data (training "
+                "images of `dataset`), instance (where the target's paper starts chains) or a "
+                "file (.pt, .npy) of states [B, D]",
+            .names = {"random", "data", "instance"}})});
   append(all, Topic::kRun,
          fields_in(&SampleSpec::restriction,
                    restriction_fields(

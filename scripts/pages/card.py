@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Writes the card of trained weights from what their run and their evaluation recorded.
 
-    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--iterations N] [--where TEXT] [--note TEXT]
-        [--tempered SAMPLES]
+    scripts/pages/card.py RUN… EVALUATION WEIGHTS.pt [--iterations N] [--where TEXT] [--note TEXT]
+        [--tempered SAMPLES] [--samples SAMPLES]
     scripts/pages/card.py EVALUATION WEIGHTS.pt [--tempered SAMPLES]
 
-RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights,
-SAMPLES one of `isinglass sample --rungs`. The script writes WEIGHTS.md and WEIGHTS.png (the sample
-grid of the replay buffer) beside the weights. With SAMPLES it also writes WEIGHTS-tempered.png
-(draws of the ensembles, drawn by build/isinglass or $ISINGLASS_BINARY). Without RUN it keeps the
-parts of the existing card that do not depend on the evaluation.
+RUN is a directory of `isinglass train`; each of several began with the weights of the one before,
+and the last one's weights are WEIGHTS. EVALUATION is a directory of `isinglass evaluate` on them.
+The script writes WEIGHTS.md and WEIGHTS.png (the sample grid of the replay buffer; --samples: draws
+of `isinglass sample` in its place) beside the weights. With --tempered, a directory of `isinglass
+sample --rungs`, it also writes WEIGHTS-tempered.png. Draws are drawn by build/isinglass or
+$ISINGLASS_BINARY. Without RUN it keeps the parts of the existing card that do not depend on the
+evaluation.
 No number is typed by hand.
 """
 import argparse
@@ -34,6 +36,9 @@ def command(name, directory, weights, iterations=None):
     if "weights" in config:  # training began with others
         config["weights"] = (weights.name if name != "train"
                              else pathlib.Path(config["weights"]).name)
+    if "base-model" in config:
+        kind, file = config["base-model"].split("=", 1)
+        config["base-model"] = f"{kind}={pathlib.Path(file).name}"
     skipped = {"data-dir", "device", "threads"}
     flags = " ".join(flag(key, value)
                      for key, value in config.items() if key not in skipped and value is not False)
@@ -47,29 +52,68 @@ def flag(key, value):
     return f"--{key} {value:g}" if isinstance(value, float) else f"--{key} {value}"
 
 
-def training(run, weights, iterations, where, note):
-    """Returns the head of the card and the section on the training."""
+OBJECTIVES = {"pcd": "persistent contrastive divergence", "cd": "contrastive divergence",
+              "nce": "noise-contrastive estimation"}
+
+
+def read_run(run, iterations=None):
+    """Returns the configuration of a run and the metrics of its last iteration, or of this one."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     count = iterations or lines[-1]["iteration"]
     last = next(line for line in lines if line["iteration"] == count)
-    config = tomllib.loads((run / "config.toml").read_text())
-    shutil.copyfile(run / "samples" / f"{count:08d}.png", weights.with_suffix(".png"))
+    return tomllib.loads((run / "config.toml").read_text()), last
+
+
+def draw(samples, image, picture):
+    root = pathlib.Path(__file__).resolve().parents[2]
+    subprocess.run([os.environ.get("ISINGLASS_BINARY", root / "build/isinglass"), "inspect",
+                    samples, "--image", image, "--out", picture], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def training(runs, weights, arguments):
+    """Returns the head of the card and the section on the training."""
+    count = arguments.iterations
+    found = [read_run(run, count if run == runs[-1] else None) for run in runs]
+    config, last = found[-1]
+    count = last["iteration"]
     size = (f"{config['hidden']} hidden units" if config["model"] == "rbm"
             else f"{config['channels']} channels")
+    base = ""
+    if config["model"] == "residual":
+        kind, file = config["base-model"].split("=", 1)
+        name = pathlib.Path(file).stem
+        base = (f"\nIts network corrects the {kind} of [{name}]({name}.md) by at most "
+                f"{config['bound']:g} nats.")
+    by = ", then by ".join(OBJECTIVES[one["objective"]] for one, _ in found)
+    minutes = " and ".join(f"{line['seconds'] / 60:.0f}" for _, line in found)
+    picture = weights.with_suffix(".png")
+    if arguments.samples:
+        draw(arguments.samples, config["image"], picture)
+        shown = "draws of the model"
+    else:
+        shutil.copyfile(runs[-1] / "samples" / f"{count:08d}.png", picture)
+        shown = f"chains of the replay buffer after iteration {count}"
     head = f"""# {weights.name}
 
 {"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, \
-trained on `{config["dataset"]}` by persistent contrastive divergence.
+trained on `{config["dataset"]}` by {by}.{base}
 The file holds the averaged (EMA) parameters after iteration {count}. Training took
-{last["seconds"] / 60:.0f} minutes up to there, evaluations and checkpoints included, \
-on {where or f"{config['threads']} CPU thread(s)"}. {note}
+{minutes} minutes up to there, evaluations and checkpoints included, \
+on {arguments.where or f"{config['threads']} CPU thread(s)"}. {arguments.note}
 
-![chains of the replay buffer after iteration {count}]({weights.stem}.png)
+![{shown}]({weights.stem}.png)
 """
-    section = f"""```
-{command("train", run, weights, iterations)}
+    section = "\n".join(f"""```
+{command("train", run, weights, arguments.iterations if run == runs[-1] else None)}
 ```
-
+""" for run in runs)
+    if "log_ratio_data" in last:
+        section += f"""
+At iteration {count}: the mean log-ratio of network and base is {last["log_ratio_data"]:.1f} nats
+at images and {last["log_ratio_noise"]:.1f} at draws of the base."""
+    else:
+        section += f"""
 At iteration {count}: acceptance {last["acceptance"]:.2f}, \
 {last["hops"]:.1f} sites changed per step,
 U(data) − U(chains) = {last["difference"]:.1f}."""
@@ -79,15 +123,12 @@ U(data) − U(chains) = {last["difference"]:.1f}."""
 def tempered_chains(samples, weights):
     """Returns the section on states that tempered chains reach from random states, and draws its
     picture."""
-    root = pathlib.Path(__file__).resolve().parents[2]
     config = tomllib.loads((samples / "config.toml").read_text())
     if config.get("init") != "random":
         sys.exit(f"card.py: {samples} did not begin at random states, as the card would state")
     image = config.get("image", "28x28")
     picture = weights.with_name(f"{weights.stem}-tempered.png")
-    subprocess.run([os.environ.get("ISINGLASS_BINARY", root / "build/isinglass"), "inspect",
-                    samples, "--image", image, "--out", picture], check=True,
-                   stdout=subprocess.DEVNULL)
+    draw(samples, image, picture)
     found = json.loads((samples / "summary.json").read_text())
     ladder, chains, thin = found["tempering"], found["chains"], found["thin"]
     draws = max(1, min(64 // chains, found["draws"]))
@@ -220,7 +261,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", type=pathlib.Path, nargs="+", metavar="PATH",
-                        help="[RUN] EVALUATION WEIGHTS.pt")
+                        help="[RUN…] EVALUATION WEIGHTS.pt")
     parser.add_argument("--iterations", type=int,
                         help="the iteration of the weights, if the run went on")
     parser.add_argument("--where", help="the machine, if the run was not on the CPU threads of its "
@@ -228,14 +269,15 @@ def main():
     parser.add_argument("--note", default="")
     parser.add_argument("--tempered", type=pathlib.Path, metavar="SAMPLES",
                         help="chains of `isinglass sample --rungs`")
+    parser.add_argument("--samples", type=pathlib.Path,
+                        help="chains of `isinglass sample`, for a run without chains of the model")
     arguments = parser.parse_args()
-    if len(arguments.paths) not in (2, 3):
-        parser.error("[RUN] EVALUATION WEIGHTS.pt are needed")
-    *run, directory, weights = arguments.paths
+    if len(arguments.paths) < 2:
+        parser.error("[RUN…] EVALUATION WEIGHTS.pt are needed")
+    *runs, directory, weights = arguments.paths
     card = weights.with_suffix(".md")
-    if run:
-        head, section = training(run[0], weights, arguments.iterations, arguments.where,
-                                 arguments.note)
+    if runs:
+        head, section = training(runs, weights, arguments)
         kept = {TRAINED: section}
     else:
         head, *parts = re.split(r"^## (.*)\n", card.read_text(), flags=re.M)

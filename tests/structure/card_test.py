@@ -22,13 +22,13 @@ def tempered_chains(folder, chains):
     return folder
 
 
-def card(folder, again=False, samples=None, **changes):
+def card(folder, again=False, samples=None, residual=None, **changes):
     run, evaluation = folder / "run", folder / "evaluation"
     (run / "samples").mkdir(parents=True, exist_ok=True)
     evaluation.mkdir(exist_ok=True)
     (run / "samples" / "00000002.png").write_bytes(b"png")
     (run / "config.toml").write_text("model = 'rbm'\nchannels = 64\nhidden = 4\ndataset = 'bars'\n"
-                                     "threads = 2\n")
+                                     "objective = 'pcd'\nimage = '28x28'\nthreads = 2\n")
     (evaluation / "config.toml").write_text("model = 'rbm'\nweights = 'ema.pt'\n")
     line = {"iteration": 2, "seconds": 900, "acceptance": 0.5, "hops": 3, "difference": 1}
     (run / "metrics.jsonl").write_text(json.dumps(line) + "\n")
@@ -45,6 +45,19 @@ def card(folder, again=False, samples=None, **changes):
     (evaluation / "ais.json").write_text(json.dumps(ais))
     paths = ([evaluation, folder / "weights.pt"] if again
              else [run, evaluation, folder / "weights.pt"])
+    if residual:  # a run against draws of a base comes first, or is the only one
+        noise = folder / "noise"
+        noise.mkdir(exist_ok=True)
+        (noise / "config.toml").write_text(
+            "model = 'residual'\nchannels = 8\nbound = 10.0\ndataset = 'bars'\nthreads = 2\n"
+            "base-model = 'rbm=/home/me/my-rbm.pt'\nobjective = 'nce'\nimage = '28x28'\n")
+        told = {"iteration": 7, "seconds": 120, "log_ratio_data": 2.5, "log_ratio_noise": -4.0}
+        (noise / "metrics.jsonl").write_text(json.dumps(told) + "\n")
+        later = (noise / "config.toml").read_text().replace("nce", "pcd")
+        (run / "config.toml").write_text(later + "weights = '/home/me/best.pt'\n")
+        paths = [noise, *paths] if residual == "both" else [
+            noise, *paths[1:], "--samples", samples]
+        samples = None
     paths += ["--tempered", samples] if samples else []
     subprocess.run([sys.executable, "-B", source / "scripts/pages/card.py", *paths], check=True,
                    env={**os.environ, "ISINGLASS_BINARY": str(program)})
@@ -117,4 +130,16 @@ with tempfile.TemporaryDirectory() as name:
     assert head(again) == head(many) and section(again, title) == section(many, title), again
     for name in ("## Log-likelihood", "## Checksums"):
         assert section(again, name) == section(alone, name), again
+    # A network on a base: by noise-contrastive estimation alone, and with chains afterwards.
+    noise = card(folder, residual="alone", samples=folder / "few")
+    for text in ("A residual EBM with 8 channels, trained on `bars` by noise-contrastive",
+                 "corrects the rbm of [my-rbm](my-rbm.md) by at most 10 nats", "took\n2 minutes",
+                 "![draws of the model](weights.png)", "--base-model rbm=my-rbm.pt",
+                 "2.5 nats\nat images and -4.0 at draws"):
+        assert text in noise, (text, noise)
+    assert (folder / "weights.png").read_bytes()[:4] == b"\x89PNG" and "/home" not in noise, noise
+    chains = card(folder, residual="both")
+    for text in ("by noise-contrastive estimation, then by persistent", "took\n2 and 15 minutes",
+                 "--objective nce", "--weights best.pt", "chains of the replay buffer after"):
+        assert text in chains, (text, chains)
 print("cards: as they should be")

@@ -49,6 +49,26 @@ Tiny tiny_residual() {
   return {base, model, log_z_base, log_z_of(*model)};
 }
 
+// The frequencies of states are those of the base, by a χ² with as many degrees of freedom as states
+// less one (mean 31, standard deviation √62).
+TEST(BasePath, RandomStatesAreDrawsOfTheBase) {
+  const Tiny tiny = tiny_residual();
+  constexpr int64_t kDraws = 4000;
+  const torch::Tensor drawn = random_states(static_cast<const EnergyModel&>(*tiny.model),
+                                            torch::arange(kDraws), 5, torch::kCPU);
+  const torch::Tensor states = states_of(reference::StateTable(kSites, 2));
+  const auto chi_squared = [&](EnergyModel& model, double log_z) {
+    const torch::Tensor expected =
+        kDraws * torch::exp(-energies(model, states, torch::kCPU) - log_z);
+    const torch::Tensor found =
+        (drawn.unsqueeze(1) == states.unsqueeze(0)).all(2).sum(0).to(torch::kFloat64);
+    return ((found - expected).square() / expected).sum().item<double>();
+  };
+  const double limit = 31 + 5 * std::sqrt(62);
+  EXPECT_LT(chi_squared(*tiny.base, tiny.log_z_base), limit);
+  EXPECT_GT(chi_squared(*tiny.model, tiny.log_z), 2 * limit);  // and not those of the model
+}
+
 TEST(BasePath, AnnealingFindsLogZ) {
   const Tiny tiny = tiny_residual();
   ASSERT_FALSE(tiny.base->has_exact_samples());
