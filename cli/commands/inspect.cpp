@@ -22,6 +22,7 @@
 #include "io/sha256.h"
 #include "lab/run/summary.h"
 #include "lab/run/training.h"
+#include "lab/spec/configuration.h"
 #include "lab/spec/field.h"
 #include "models/density/bayesnet.h"
 #include "models/lattice/quadratic.h"
@@ -177,6 +178,7 @@ Json read_config(const fs::path& file) {
 }
 
 Finding inspect_run(const fs::path& directory, ImageSize image) {
+  refuse_recipe(directory);
   require(fs::exists(directory / "config.toml"),
           "{} is neither a run directory (it has no config.toml) nor a folder of PNG images",
           directory.string());

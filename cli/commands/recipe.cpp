@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -175,7 +176,7 @@ Json state_of(const std::vector<Stage>& stages, const std::string& recipe) {
 // Takes over the times of stages and whether they are finished. Throws Error if the directory holds
 // anything else. A recipe that failed before its first stage wrote anything is as good as none.
 void take_over(std::vector<Stage>& stages, const std::string& recipe, const fs::path& out) {
-  const fs::path file = out / "recipe.json";
+  const fs::path file = out / kRecipeFile;
   if (!fs::exists(file)) {
     require(!fs::exists(out) || (fs::is_directory(out) && fs::is_empty(out)),
             "--out {} already holds something else; give another directory", out.string());
@@ -239,7 +240,7 @@ std::string run_recipe(const Options& options) {
   take_over(stages, recipe, out);
   const auto save = [&] {
     fs::create_directories(out);
-    write_file(out / "recipe.json", text_of(state_of(stages, recipe), 2) + "\n");
+    write_file(out / kRecipeFile, text_of(state_of(stages, recipe), 2) + "\n");
   };
   save();
   Json results = Json::object();

@@ -8,6 +8,7 @@
 #include "io/error.h"
 #include "io/json.h"
 #include "lab/report/write.h"
+#include "lab/spec/configuration.h"
 
 namespace isinglass {
 namespace {
@@ -16,6 +17,7 @@ namespace fs = std::filesystem;
 
 std::string run_report(const Options& options) {
   const fs::path directory = options.path("directory");
+  refuse_recipe(directory);
   const fs::path file = options.has("out") ? options.path("out") : directory / "report.html";
   require(!fs::is_directory(file), "--out {} is a directory, but it must be a file", file.string());
   judge_grid(directory);

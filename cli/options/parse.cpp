@@ -145,6 +145,7 @@ std::filesystem::path configuration_file(const Command& command, const OptionVal
       config == flags.end(),
       "--config and --resume exclude each other, because a resumed run has its own config.toml");
   const std::filesystem::path directory = std::get<std::string>(resume->second);
+  refuse_recipe(directory);
   require(std::filesystem::exists(directory / "config.toml"),
           "--resume {} is not a run directory, because it has no config.toml", directory.string());
   const std::string other = command_of_run(directory);
@@ -192,6 +193,9 @@ OptionValues preset_values(const Command& command, const OptionValues& flags,
       !flags.contains("resume"),
       "--preset and --resume exclude each other, because a resumed run has its own config.toml");
   const std::string& preset = std::get<std::string>(*name);
+  const std::vector<std::string> recipes = preset_names(recipe_presets());
+  require(std::find(recipes.begin(), recipes.end(), preset) == recipes.end(),
+          "{0} is a recipe of several commands; isinglass recipe {0} runs it", preset);
   OptionValues values = read_configuration_text(
       command.options, command.name, preset_text(command.presets(), preset), "preset " + preset);
   for (const auto& [selector, topic] :

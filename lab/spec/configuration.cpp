@@ -2,7 +2,9 @@
 #include "lab/spec/configuration.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -91,6 +93,17 @@ std::string command_of_run(const std::filesystem::path& directory) {
   std::string line;
   std::getline(file, line);
   return line.starts_with(kHeader) ? line.substr(kHeader.size()) : "";
+}
+
+void refuse_recipe(const std::filesystem::path& directory) {
+  if (!std::filesystem::exists(directory / kRecipeFile)) return;
+  std::vector<std::string> runs;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (!command_of_run(entry.path()).empty()) runs.push_back(entry.path().string());
+  }
+  std::sort(runs.begin(), runs.end());
+  fail("{} is the directory of a recipe, whose runs are {}", directory.string(),
+       fmt::join(runs, ", "));
 }
 
 nlohmann::ordered_json json_of(const OptionValues& values) {

@@ -34,6 +34,11 @@ std::string configuration_text(const OptionTable& table, const std::string& who,
 // empty if there is none.
 std::string command_of_run(const std::filesystem::path& directory);
 
+// Names the file in the directory of a recipe (cli/commands/recipe.cpp) that holds its commands.
+inline constexpr const char* kRecipeFile = "recipe.json";
+// Throws Error, which names its runs, if the directory is that of a recipe.
+void refuse_recipe(const std::filesystem::path& directory);
+
 // Returns the values as JSON, such as {"radius": 5.0, …}.
 nlohmann::ordered_json json_of(const OptionValues& values);
 

@@ -89,6 +89,15 @@ TEST_F(Recipe, RunsItsStagesAndTakesLogZOfTheBaseFromItsEvaluation) {
   EXPECT_EQ(settings.find("base-log-z-error") != std::string::npos, closed)
       << evaluation["verdict"];
 
+  // Other commands say where the runs are.
+  for (const std::string command : {"inspect r", "report r", "train --resume r"}) {
+    const Outcome refused = run(command);
+    EXPECT_EQ(refused.exit_code, 2) << refused.err;
+    EXPECT_NE(refused.err.find("r is the directory of a recipe, whose runs are r/log-z, r/network"),
+              std::string::npos)
+        << refused.err;
+  }
+
   // The same command has nothing left to do; other options are another recipe.
   const auto written = fs::last_write_time(dir_ / "r/log-z/ais.json");
   succeeds("recipe own.toml --out r --seed 3 --threads 2");
@@ -99,7 +108,7 @@ TEST_F(Recipe, RunsItsStagesAndTakesLogZOfTheBaseFromItsEvaluation) {
 TEST_F(Recipe, GoesOnAfterAnInterruption) {
   write("own.toml", kResidual);
   std::string longer = kResidual;
-  longer.replace(longer.find("iters = 20"), 10, "iters = 2000\ncheckpoint-every = 10");
+  longer.replace(longer.find("iters = 20"), 10, "iters = 300\ncheckpoint-every = 10");
   write("longer.toml", longer);
   Program program(words("recipe longer.toml --out r --threads 1"), {.directory = dir_.path()});
   ASSERT_TRUE(program.reaches([&] { return fs::exists(dir_ / "r/rbm/checkpoints/00000010.pt"); }));
@@ -112,11 +121,13 @@ TEST_F(Recipe, GoesOnAfterAnInterruption) {
   const Outcome rest = run("recipe longer.toml --out r --threads 1 --json");
   ASSERT_EQ(rest.exit_code, 0) << rest.err;
   EXPECT_NE(rest.err.find("train --resume="), std::string::npos) << rest.err;
-  EXPECT_EQ(Json::parse(rest.out)["stages"]["rbm"]["iteration"], 2000);
+  EXPECT_EQ(Json::parse(rest.out)["stages"]["rbm"]["iteration"], 300);
 }
 
 TEST_F(Recipe, IsRefusedBeforeAnythingRuns) {
   refused("recipe nothing", "unknown recipe 'nothing'; known: ");
+  refused("train --preset residual-strokes",
+          "residual-strokes is a recipe of several commands; isinglass recipe residual-strokes");
   refused("recipe", "the name of a recipe is needed");
   refused_recipe("", "has no [[stage]]");
   refused_recipe("model = \"rbm\"", "unknown key 'model'");
