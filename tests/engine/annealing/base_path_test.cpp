@@ -49,8 +49,8 @@ Tiny tiny_residual() {
   return {base, model, log_z_base, log_z_of(*model)};
 }
 
-// The frequencies of states are those of the base, by a χ² with as many degrees of freedom as states
-// less one (mean 31, standard deviation √62).
+// The frequencies of states are those of the base, by a χ² with as many degrees of freedom as
+// states less one (mean 31, standard deviation √62).
 TEST(BasePath, RandomStatesAreDrawsOfTheBase) {
   const Tiny tiny = tiny_residual();
   constexpr int64_t kDraws = 4000;
