@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "engine/annealing/base_sweeps.h"
-#include "engine/annealing/factorised.h"
+#include "engine/run/base_draws.h"
 #include "models/energies.h"
 
 namespace isinglass {
@@ -16,7 +15,7 @@ BaseDraws::BaseDraws(EnergyModel& base, uint64_t key, torch::Device device, cons
   const Shard own = ranks_.shard(kChains);
   const torch::Tensor chains = torch::arange(own.first, own.first + own.count,
                                              torch::TensorOptions(torch::kInt64).device(device));
-  torch::Tensor x = Factorised::base(base, std::nan("")).sample(chains, key);
+  torch::Tensor x = base_draws(base, chains, key);
   std::vector<torch::Tensor> draws;
   for (int64_t i = 0; i < kDraws; ++i) {
     sweep_base(base, chains, key, i * kSweepsBetween, kSweepsBetween, x);

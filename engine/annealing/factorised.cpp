@@ -4,15 +4,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/annealing/base_sweeps.h"
+#include "engine/run/base_draws.h"
 #include "io/error.h"
 #include "io/sha256.h"
 #include "kernels/ops/random.h"
-#include "kernels/random/streams.h"
 #include "models/combined/bounded.h"
 #include "models/conditional/within.h"
 #include "models/density/gaussian.h"
-#include "models/exact_samples.h"
 #include "models/identity.h"
 #include "models/lattice/bernoulli.h"
 #include "models/lattice/categorical.h"
@@ -125,30 +123,8 @@ std::string Factorised::sha256() const {
   return given.empty() ? parameters_sha256(*model_) : isinglass::sha256(std::move(given));
 }
 
-namespace {
-
-torch::Tensor draws_of_base(EnergyModel& base, const torch::Tensor& chain_ids, uint64_t seed) {
-  if (const HasExactSamples* exact = exact_samples_of(base)) {
-    return exact->exact_samples(chain_ids, seed);
-  }
-  require(
-      base.sweeps(),
-      "annealing from the base {} needs draws from it, but it has neither exact draws nor Gibbs "
-      "sweeps",
-      base.title());
-  const StateSpace space = base.space();
-  const auto key = static_cast<int64_t>(seed);
-  torch::Tensor x =
-      torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(space.dtype()));
-  ops::uniform_rows(space.categories, chain_ids, key, 0, Purpose::kInitialState, x);
-  sweep_base(base, chain_ids, seed ^ inner_key_bits(kInnerKeys - 1), 0, Factorised::kBaseSweeps, x);
-  return x;
-}
-
-}  // namespace
-
 torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) const {
-  if (base_) return draws_of_base(*model_, chain_ids, seed);
+  if (base_) return base_draws(*model_, chain_ids, seed);
   const StateSpace space = model_->space();
   torch::Tensor x =
       torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(space.dtype()));

@@ -60,10 +60,8 @@ class Factorised {
   // every machine, while the logarithms in the model may differ in their last bits.
   std::string sha256() const;
 
-  // Returns exact draws [N, D], uint8 or float32, which depend on (seed, chain id). A base without
-  // exact draws gives the states after kBaseSweeps sweeps from uniform states. Throws Error if it
-  // has no sweeps either.
-  static constexpr int64_t kBaseSweeps = 2000;
+  // Returns exact draws [N, D], uint8 or float32, which depend on (seed, chain id). A base gives
+  // base_draws() (engine/run/base_draws.h).
   torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const;
 
   // Makes exact draws within a step, in place, which depend on (seed, chain id, step number). A

@@ -1,12 +1,9 @@
 // Implements random initial states.
 #include "engine/run/initial_states.h"
 
-#include <cmath>
-
-#include "engine/annealing/factorised.h"
+#include "engine/run/base_draws.h"
 #include "kernels/ops/random.h"
 #include "models/bounds.h"
-#include "models/exact_samples.h"
 #include "models/on_base.h"
 
 namespace isinglass {
@@ -31,9 +28,7 @@ torch::Tensor random_states(const EnergyModel& model, const torch::Tensor& chain
                             torch::Device device) {
   if (const HasBase* built = on_base(model)) {
     EnergyModel& base = *const_cast<HasBase*>(built)->base();
-    if (base.sweeps() || exact_samples_of(base)) {
-      return Factorised::base(base, std::nan("")).sample(chain_ids.to(device), seed);
-    }
+    if (has_base_draws(base)) return base_draws(base, chain_ids.to(device), seed);
   }
   torch::Tensor x = random_states(model.space(), chain_ids, seed, device);
   if (const std::optional<Bounds> bounds = bounds_of(model)) make_uniform(*bounds, x);

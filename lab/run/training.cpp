@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/registry.h"
+#include "engine/run/base_draws.h"
 #include "io/error.h"
 #include "kernels/random/streams.h"
 #include "lab/identity.h"
@@ -15,7 +16,6 @@
 #include "lab/run/evaluated_log_z.h"
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
-#include "models/exact_samples.h"
 #include "models/identity.h"
 #include "models/live_state.h"
 #include "models/parameter_file.h"
@@ -136,7 +136,7 @@ bool allows_scores(const TrainSpec& spec, const Dataset& data, const EnergyModel
   const auto* residual = dynamic_cast<const ResidualModel*>(&model);
   if (!residual) return true;
   EnergyModel& base = residual->base_model();
-  return residual->base_log_z() && (base.sweeps() || exact_samples_of(base));
+  return residual->base_log_z() && has_base_draws(base);
 }
 
 void set_name(std::string& said, const char* otherwise) {

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/annealing/base_sweeps.h"
-#include "engine/annealing/factorised.h"
+#include "engine/run/base_draws.h"
 #include "io/error.h"
 #include "io/picture.h"
 #include "kernels/random/streams.h"
@@ -88,8 +87,8 @@ Batch NceObjective::draw(EnergyModel& model, int64_t iteration) {
   EnergyModel& base = *dynamic_cast<ResidualModel&>(model).base();
   const uint64_t key = stream_key(options_.seed, RandomStream::kTraining);
   const torch::Tensor numbers = share_.own.of(numbers_).contiguous();
-  torch::Tensor noise = iteration == 1 ? Factorised::base(base, std::nan("")).sample(numbers, key)
-                                       : share_.own.of(chains_).clone();
+  torch::Tensor noise =
+      iteration == 1 ? base_draws(base, numbers, key) : share_.own.of(chains_).clone();
   sweep_base(base, numbers, key, (iteration - 1) * options_.sweeps, options_.sweeps, noise);
   Batch batch{.iteration = iteration, .data = batches_.states(iteration), .chains = noise};
   batch.all_chains = ranks_.all_gather_async(noise, share_.most);
