@@ -45,7 +45,7 @@ using Json = nlohmann::ordered_json;
 
 const std::vector<std::string> kCommands = {"train", "sample", "evaluate", "ablate", "report"};
 // The options of a recipe that it passes to every stage whose command has them and whose table
-// does not set them.
+// does not set them. `sample` takes data only to inpaint and to begin at them.
 const std::vector<std::string> kShared = {"dataset",    "data-dir", "image", "levels",
                                           "validation", "test",     "seed"};
 
@@ -112,6 +112,7 @@ Stage stage_of(const toml::table& table, const std::string& where, const fs::pat
           "{}: command is '{}'; {} are possible", in, name, fmt::join(kCommands, ", "));
   stage.command = &find_command(name);
   std::set<std::string> given;
+  bool uses_data = name != "sample";
   for (const auto& [key, node] : table) {
     const std::string known(key.str());
     if (known == "name" || known == "command") continue;
@@ -124,12 +125,14 @@ Stage stage_of(const toml::table& table, const std::string& where, const fs::pat
     if (auto* text = std::get_if<std::string>(&value)) {
       *text = replaced(*text, "{out}", out.string());
     }
+    uses_data |= known == "inpaint" || (known == "init" && value == OptionValue("data"));
     stage.arguments.push_back(argument(known, value));
     given.insert(known);
   }
   for (const std::string& one : kShared) {
     const auto value = shared.find(one);
     if (value == shared.end() || given.contains(one)) continue;
+    if (!uses_data && one != "seed") continue;
     if (find_option(stage.command->options, one)) {
       stage.arguments.push_back(argument(one, value->second));
     }

@@ -49,6 +49,14 @@ iters = 3
 batch = 10
 evaluate-every = 0
 [[stage]]
+name = "draws"
+command = "sample"
+model = "residual"
+weights = "{out}/network/ema.pt"
+sampler = "surrogate"
+chains = 3
+steps = 5
+[[stage]]
 name = "page"
 command = "report"
 directory = "{out}/log-z"
@@ -93,7 +101,8 @@ TEST_F(Recipe, RunsItsStagesAndTakesLogZOfTheBaseFromItsEvaluation) {
   for (const std::string command : {"inspect r", "report r", "train --resume r"}) {
     const Outcome refused = run(command);
     EXPECT_EQ(refused.exit_code, 2) << refused.err;
-    EXPECT_NE(refused.err.find("r is the directory of a recipe, whose runs are r/log-z, r/network"),
+    EXPECT_NE(refused.err.find(
+                  "r is the directory of a recipe, whose runs are r/draws, r/log-z, r/network"),
               std::string::npos)
         << refused.err;
   }
