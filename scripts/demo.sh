@@ -13,7 +13,7 @@ run=${1:-$root/runs/demo-strokes}
 say "step 1 of 2: set-up and build, which takes long on a new machine"
 "$root/scripts/build.sh" isinglass
 
-say "step 2 of 2: the recipe residual-strokes, in five minutes or so"
+say "step 2 of 2: the recipe residual-strokes, in five to seven minutes"
 "$build/isinglass" recipe residual-strokes --out "$run"
 
 "$venv/bin/python" - "$run" << 'END'

@@ -35,7 +35,6 @@
 #include "lab/spec/configuration.h"
 #include "lab/spec/tables.h"
 #include "lab/toml.h"
-#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -81,12 +80,7 @@ std::string recipe_name(const Options& options) {
 }
 
 std::string recipe_text(const std::string& name) {
-  if (is_recipe_file(name)) return read_file(name);
-  for (const EmbeddedFile& recipe : recipe_presets()) {
-    if (recipe.name == name) return recipe.text;
-  }
-  fail("unknown recipe '{}'; known: {}; a file's name ends in .toml", name,
-       fmt::join(nearest_first(name, preset_names(recipe_presets())), ", "));
+  return is_recipe_file(name) ? read_file(name) : preset_text(recipe_presets(), name, "recipe");
 }
 
 fs::path directory_of(const Options& options) {

@@ -11,9 +11,9 @@ torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_
                             torch::Device device);
 // Returns random states of the model: those of its space; uniform ones within its bounds
 // (models/bounds.h); or, if it is built on a base that has exact draws or sweeps
-// (models/on_base.h), draws of the base (base_draws.h). A network whose correction is bounded
-// has no more than e^{2c} times the base's probability anywhere, so that these are spread more
-// widely than the model is. Uniform states may take e^{2c} moves to leave, c being the bound.
+// (models/on_base.h), draws of the base (base_draws.h): a model whose correction is bounded has
+// nearly all of its probability where the base has some, and may hold uniform states for long
+// (docs/concepts/residual.md).
 torch::Tensor random_states(const EnergyModel& model, const torch::Tensor& chain_ids, uint64_t seed,
                             torch::Device device);
 

@@ -100,13 +100,22 @@ function wrapped(label, width = 32) {
   return rows;
 }
 
+// Returns the text of a tick of a linear axis, with as many digits as neighbouring ticks need.
+function tickText(value, ticks) {
+  if (ticks.length < 2 || show(ticks[0].value) !== show(ticks[1].value)) return show(value);
+  const step = Math.abs(ticks[1].value - ticks[0].value);
+  return value.toFixed(Math.min(20, Math.max(0, Math.ceil(-Math.log10(step)))));
+}
+
 function axis(options) {
   return {
     type: options.log ? "logarithmic" : "linear",
     title: { display: true, text: wrapped(options.title, 40), color: variable("--faint") },
     grid: { color: variable("--line") },
     ticks: { color: variable("--faint"), maxTicksLimit: 8, maxRotation: 0,
-             callback: (value) => (options.log && !/^[125]/.test(value.toExponential()) ? "" : show(value)) },
+             callback: (value, _, ticks) =>
+               (!options.log ? tickText(value, ticks) :
+                !/^[125]/.test(value.toExponential()) ? "" : show(value)) },
   };
 }
 

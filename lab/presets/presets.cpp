@@ -14,11 +14,12 @@ std::vector<std::string> preset_names(const std::vector<EmbeddedFile>& presets) 
   return names;
 }
 
-const std::string& preset_text(const std::vector<EmbeddedFile>& presets, const std::string& name) {
+const std::string& preset_text(const std::vector<EmbeddedFile>& presets, const std::string& name,
+                               const std::string& what) {
   for (const EmbeddedFile& preset : presets) {
     if (preset.name == name) return preset.text;
   }
-  fail("unknown preset '{}'; known: {}", name,
+  fail("unknown {} '{}'; known: {}", what, name,
        fmt::join(nearest_first(name, preset_names(presets)), ", "));
 }
 

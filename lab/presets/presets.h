@@ -11,7 +11,9 @@ namespace isinglass {
 
 // Both take all presets of a kind: grid_presets(), training_presets() or recipe_presets().
 std::vector<std::string> preset_names(const std::vector<EmbeddedFile>& presets);
-// Returns the text (TOML) of a preset. Throws Error, naming all presets, for other names.
-const std::string& preset_text(const std::vector<EmbeddedFile>& presets, const std::string& name);
+// Returns the text (TOML) of a preset. Throws Error, naming all presets, for other names; `what` is
+// the word for one in the message.
+const std::string& preset_text(const std::vector<EmbeddedFile>& presets, const std::string& name,
+                               const std::string& what = "preset");
 
 }  // namespace isinglass

@@ -46,6 +46,19 @@ struct Bounds {
   }
 };
 
+// Returns the results with log Z, its errors and its interval as texts of as many digits as the
+// program prints.
+Json with_log_z_as_text(Json ais) {
+  for (auto& [key, value] : ais.items()) {
+    if (!key.starts_with("log_z")) continue;
+    if (value.is_number()) value = fmt::format("{:.3f}", value.get<double>());
+    if (value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number()) {
+      value = fmt::format("{:.3f} to {:.3f}", value[0].get<double>(), value[1].get<double>());
+    }
+  }
+  return ais;
+}
+
 void add_evaluation(Page& page, const fs::path& directory) {
   const Json ais = read_json(directory / "ais.json");
   const std::string verdict = verdict_of(ais);
@@ -53,34 +66,34 @@ void add_evaluation(Page& page, const fs::path& directory) {
   page.title = std::string("Evaluation by ") +
                (tempered ? "parallel tempering" : "annealed importance sampling");
   page.add("", "Verdict: " + verdict + ".",
-           {facts_of(ais, {"model",
-                           "sampler",
-                           "path",
-                           "schedule",
-                           "chains",
-                           "burn_in",
-                           "steps",
-                           "log_z",
-                           "log_z_se",
-                           "weight_ess",
-                           "log_z_upper",
-                           "log_z_upper_se",
-                           "weight_ess_reverse",
-                           "log_z_bidirectional",
-                           "log_z_bidirectional_se",
-                           "log_z_base",
-                           "log_z_base_se",
-                           "log_z_by_base_weights",
-                           "log_z_by_base_weights_se",
-                           "base_weight_ess",
-                           "bracket",
-                           "log_z_interval",
-                           "rhat",
-                           "acceptance",
-                           "seconds",
-                           "device",
-                           "seed",
-                           "version"})});
+           {facts_of(with_log_z_as_text(ais), {"model",
+                                               "sampler",
+                                               "path",
+                                               "schedule",
+                                               "chains",
+                                               "burn_in",
+                                               "steps",
+                                               "log_z",
+                                               "log_z_se",
+                                               "weight_ess",
+                                               "log_z_upper",
+                                               "log_z_upper_se",
+                                               "weight_ess_reverse",
+                                               "log_z_bidirectional",
+                                               "log_z_bidirectional_se",
+                                               "log_z_base",
+                                               "log_z_base_se",
+                                               "log_z_by_base_weights",
+                                               "log_z_by_base_weights_se",
+                                               "base_weight_ess",
+                                               "bracket",
+                                               "log_z_interval",
+                                               "rhat",
+                                               "acceptance",
+                                               "seconds",
+                                               "device",
+                                               "seed",
+                                               "version"})});
   std::vector<double> temperatures, log_z;
   for (const Json& point : ais.value("curve", Json::array())) {
     if (!point.is_array() || point.size() != 2 || !point[0].is_number() || !point[1].is_number())

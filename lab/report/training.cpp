@@ -108,6 +108,10 @@ void add_training(Page& page, const fs::path& directory) {
   add("Energy of data − chains", {{"difference", "difference"}});
   add("Acceptance", {{"acceptance", "acceptance"}});
   add("Sites changed per step", {{"hops", "hops"}});
+  add("Radius, time or step size of the sampler", {{"step_size", "step size"}});
+  add("ESS of the weights of chains since they were last drawn, over their number",
+      {{"lag_share", "share"}});
+  add("Factor of the learning rate", {{"rate_factor", "factor"}});
   add("Probability of swaps", {{"swaps", "swaps"}});
   add("Autocorrelation of the chains' energies, 1000 steps apart",
       {{"autocorrelation", "16 chains"}});

@@ -21,9 +21,11 @@ EvaluatedLogZ evaluated_log_z(const std::filesystem::path& directory) {
                     directory.string(), key);
     return found->get<double>();
   };
-  EvaluatedLogZ found{.value = number("log_z_bidirectional"),
-                      .parameters_sha256 = json.value("parameters_sha256", "")};
-  if (json.value("verdict", "") == "closed") {
+  EvaluatedLogZ found{.value = number("log_z_bidirectional")};
+  if (const auto hash = json.find("parameters_sha256"); hash != json.end() && hash->is_string()) {
+    found.parameters_sha256 = hash->get<std::string>();
+  }
+  if (const auto verdict = json.find("verdict"); verdict != json.end() && *verdict == "closed") {
     found.standard_error = number("log_z_bidirectional_se");
   }
   return found;

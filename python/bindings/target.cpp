@@ -260,7 +260,7 @@ Raises:
     Error: if x is not allowed, as for energy(), or the target has no gradient.)")
       .def("random_states", &random, py::arg("chains"), py::arg("seed") = 0,
            R"(Draws random states, from which chains start by default: uniform for discrete sites,
-standard normal for continuous ones.
+standard normal for continuous ones, draws of the base for a residual model.
 
 Args:
     chains: the number of states B.

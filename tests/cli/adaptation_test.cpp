@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "tests/support/inputs.h"
+#include "tests/support/json_lines.h"
 #include "tests/support/program.h"
 
 namespace isinglass::adaptation_test {
@@ -75,12 +75,7 @@ TEST_F(AdaptationEndToEnd, TrainingRefusesSamplersThatLearnMoreThanAStepSize) {
 TEST_F(AdaptationEndToEnd, TrainingAdaptsAStepSizeBetweenIterations) {
   torch::manual_seed(1);
   write_pt(dir_ / "points.pt", PtValue{torch::randn({400, 4})});
-  const auto metrics = [&](const char* name) {
-    std::vector<Json> all;
-    std::istringstream lines(file_bytes(dir_ / name / "metrics.jsonl"));
-    for (std::string line; std::getline(lines, line);) all.push_back(Json::parse(line));
-    return all;
-  };
+  const auto metrics = [&](const char* name) { return json_lines(dir_ / name / "metrics.jsonl"); };
   const std::pair<std::string, double> cases[] = {
       {"--dataset points.pt --model mlp --sampler mala --step-size 20", 0.574},
       {"--dataset bars.pt --model rbm --hidden 4 --sampler pafs --radius 1", 0}};

@@ -134,6 +134,8 @@ TEST_F(Recipe, GoesOnAfterAnInterruption) {
 }
 
 TEST_F(Recipe, IsRefusedBeforeAnythingRuns) {
+  refused("recipe nothing.toml", "cannot read nothing.toml");
+  refused_recipe("[[stage", "bad.toml: line 1 is not valid TOML");
   refused("recipe nothing", "unknown recipe 'nothing'; known: ");
   refused("train --preset residual-strokes",
           "residual-strokes is a recipe of several commands; isinglass recipe residual-strokes");
@@ -177,6 +179,14 @@ TEST_F(Recipe, ABaseEvaluationMustBeThatOfTheBase) {
   refused(network + "--base-evaluation two/log-z", "evaluates other parameters than those of");
   refused(network + "--base-evaluation one/rbm", "has no ais.json");
   refused(network + "--base-evaluation one/log-z --base-log-z 3", "--base-log-z is not needed");
+  fs::create_directories(dir_ / "broken");
+  for (const char* text : {"{", "[]", R"({"log_z_bidirectional": "3"})"}) {
+    write("broken/ais.json", text);
+    refused(network + "--base-evaluation broken", "has no log_z_bidirectional");
+  }
+  write("broken/ais.json",
+        R"({"log_z_bidirectional": 3, "verdict": null, "parameters_sha256": null})");
+  refused(network + "--base-evaluation broken", "evaluates other parameters than those of");
   succeeds(network + "--base-evaluation one/log-z");
 }
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "tests/support/inputs.h"
+#include "tests/support/json_lines.h"
 #include "tests/support/program.h"
 
 namespace isinglass::train_test {
@@ -31,13 +32,6 @@ std::string train_command(const fs::path& dir, const std::string& out) {
 
 std::string resume_command(const fs::path& out) {
   return "train --quiet --resume " + out.string();
-}
-
-std::vector<Json> lines_of(const fs::path& file) {
-  std::istringstream in(file_bytes(file));
-  std::vector<Json> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
-  return lines;
 }
 
 std::vector<int64_t> recorded_iterations(const fs::path& out) {
@@ -323,7 +317,7 @@ TEST_F(Training, ConfigurationRepeatsTheRun) {
 // Without --evaluate-every a run with validation images estimates their likelihood ten times, at a
 // tenth of the cost of its 300 · 12 · 6 steps: 10 · 100 · 2 steps.
 TEST_F(Training, EstimatesTheValidationLikelihoodTenTimes) {
-  const std::vector<Json> lines = lines_of(dir_ / "unbroken" / "metrics.jsonl");
+  const std::vector<Json> lines = json_lines(dir_ / "unbroken" / "metrics.jsonl");
   ASSERT_EQ(lines.size(), kIterations);
   for (const Json& line : lines) {
     EXPECT_EQ(line.contains("validation_score"), line["iteration"].get<int64_t>() % 30 == 0);
@@ -333,43 +327,10 @@ TEST_F(Training, EstimatesTheValidationLikelihoodTenTimes) {
   const Outcome without =
       run_program(train_command(dir_.path(), "without") + " --evaluate-every 0");
   ASSERT_EQ(without.exit_code, 0) << without.err;
-  for (const Json& line : lines_of(dir_ / "without" / "metrics.jsonl")) {
+  for (const Json& line : json_lines(dir_ / "without" / "metrics.jsonl")) {
     EXPECT_FALSE(line.contains("validation_score"));
   }
   EXPECT_EQ(file_bytes(dir_ / "without" / "ema.pt"), file_bytes(dir_ / "unbroken" / "ema.pt"));
-}
-
-// The options of the learning rate and of the steps reach the run, its metrics and its settings.
-TEST_F(Training, TheRateFollowsTheChains) {
-  const std::string train = "train --model rbm --hidden 4 --sampler pafs --dataset " +
-                            (dir_ / "bars.pt").string() +
-                            " --batch 6 --buffer 20 --steps-per-iter 2 --warmup 0 --lr 0.1"
-                            " --evaluate-every 0 --threads 1 --quiet --iters 20 --out " +
-                            (dir_ / "lag").string();
-  const Outcome outcome =
-      run_program(train + " --lr-control lag --steps-end 6 --beta1 0.5 --clip 1");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto lines = lines_of(dir_ / "lag" / "metrics.jsonl");
-  double factor = 1;
-  for (const Json& line : lines) {
-    const double share = line["lag_share"];
-    EXPECT_GT(share, 0);
-    EXPECT_LE(share, 1);
-    EXPECT_DOUBLE_EQ(line["learning_rate"], 0.1 * factor);
-    factor = std::min(1.0, factor * (share > 0.9 ? 1.01 : share < 0.7 ? 0.95 : 1));
-  }
-  const std::string settings = file_bytes(dir_ / "lag" / "config.toml");
-  for (const char* line : {"lr-control = 'lag'", "steps-end = 6", "beta1 = 0.5"}) {
-    EXPECT_NE(settings.find(line), std::string::npos) << settings;
-  }
-  const auto refused = [&](const std::string& arguments, const std::string& sentence) {
-    const Outcome failed = run_program(train + "-x " + arguments);
-    EXPECT_EQ(failed.exit_code, 2) << failed.err;
-    EXPECT_NE(failed.err.find(sentence), std::string::npos) << failed.err;
-  };
-  refused("--steps-end 1", "--steps-end is 1; it must be at least --steps-per-iter, 2");
-  refused("--beta1 1", "beta1 is 1; it must be in [0, 1)");
-  refused("--lr-control lag --reinit 0.1", "--lr-control lag follows chains that persist");
 }
 
 // A residual model learns against its base. Its scores come from weights of draws of the base.
@@ -388,7 +349,7 @@ TEST_F(Training, NoiseContrastiveEstimationOnABase) {
   run(train + " --iters 6 --out " + part.string());
   run(resume_command(part) + " --iters 12");
   EXPECT_EQ(file_bytes(whole / "ema.pt"), file_bytes(part / "ema.pt"));
-  const Json last = lines_of(whole / "metrics.jsonl").back();
+  const Json last = json_lines(whole / "metrics.jsonl").back();
   for (const char* name : {"loss", "accuracy", "log_ratio_data", "near_bound", "validation_score",
                            "validation_standard_error", "validation_weight_ess"}) {
     EXPECT_TRUE(last.contains(name)) << name;
@@ -490,28 +451,6 @@ TEST_F(Training, StartsFromGivenParameters) {
   EXPECT_NE(other.err.find("ema.pt: tensor '"), std::string::npos) << other.err;
 }
 
-TEST_F(Training, RatesFallAsAsked) {
-  const auto rates = [&](const std::string& flags) {
-    const fs::path out = dir_ / "rates";
-    const Outcome outcome =
-        run_program(train_command(dir_.path(), "rates") + " --overwrite " + flags);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    std::vector<double> rates;
-    for (const Json& line : lines_of(out / "metrics.jsonl")) rates.push_back(line["learning_rate"]);
-    return rates;
-  };
-  const std::vector<double> linear = rates("--lr-schedule linear --lr-end 0.002");
-  EXPECT_EQ(linear[19], 0.01);
-  EXPECT_NEAR(linear[159], 0.006, 1e-15);
-  EXPECT_NEAR(linear.back(), 0.002, 1e-15);
-  EXPECT_EQ(rates("--lr-schedule cosine --clip 0.5").back(), 0);
-  const Outcome refused = run_program(train_command(dir_.path(), "refused") + " --lr-end 0.002");
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("--lr-end cannot be combined with --lr-schedule constant"),
-            std::string::npos)
-      << refused.err;
-}
-
 TEST(Validation, BestParametersAreThoseOfTheBestScore) {
   const TemporaryDirectory dir;
   write_pt(dir / "bars.pt", PtValue{bars()});
@@ -524,7 +463,7 @@ TEST(Validation, BestParametersAreThoseOfTheBestScore) {
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   double best = -INFINITY, ess = 0;
   int scored = 0;
-  for (const Json& line : lines_of(dir / "run" / "metrics.jsonl")) {
+  for (const Json& line : json_lines(dir / "run" / "metrics.jsonl")) {
     EXPECT_EQ(line.contains("validation_score"), line["iteration"].get<int>() % 30 == 0);
     if (!line.contains("validation_score")) continue;
     ++scored;

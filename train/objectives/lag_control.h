@@ -17,6 +17,8 @@
 // below .5 moves its chains and makes no update.
 #pragma once
 
+#include <limits>
+
 #include "io/pt/pt_file.h"
 #include "io/torch.h"
 
