@@ -279,7 +279,7 @@ std::optional<ValidationScore> Trainer::evaluate() {
   if (comparable && score->value > best_score_) {
     best_score_ = score->value;
     if (!ranks().is_rank0()) return score;
-    write_named_tensors(directory_->file("best.pt"), state_dict(ema_.averages()));
+    write_named_tensors(directory_->file("best.pt"), state_dict(ema_.rounded()));
   }
   return score;
 }

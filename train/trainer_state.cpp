@@ -214,7 +214,7 @@ void Trainer::recover(const std::string& reason) {
 
 void Trainer::export_weights() const {
   write_named_tensors(directory_->file("weights.pt"), state_dict(parameters_));
-  write_named_tensors(directory_->file("ema.pt"), state_dict(ema_.averages()));
+  write_named_tensors(directory_->file("ema.pt"), state_dict(ema_.rounded()));
 }
 
 NamedTensors Trainer::state_dict(const std::vector<torch::Tensor>& parameters) const {

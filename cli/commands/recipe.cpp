@@ -12,6 +12,9 @@
 //   command = "evaluate"
 //   weights = "{out}/base/ema.pt"       # {out} stands for the directory of the recipe
 //
+// Relative paths start at the folder of the file, as in grids. Mistakes in any stage, and files
+// that do not exist, are found before the first one runs.
+//
 // recipe.json in that directory holds the commands and the time that each took. The same command
 // line goes on with a recipe that was interrupted.
 #include <fmt/format.h>
@@ -95,8 +98,22 @@ std::string text_at(const toml::table& table, const char* key, const std::string
   return *value;
 }
 
-Stage stage_of(const toml::table& table, const std::string& where, const fs::path& out,
-               const OptionValues& shared) {
+// Throws Error if a file that the option names does not exist, unless an earlier stage makes it.
+void require_files(const Option& option, const std::string& value, const fs::path& out,
+                   const std::string& where) {
+  static const std::set<std::string> kWritten = {"out", "cache"};
+  if (kWritten.contains(option.name)) return;
+  for (const fs::path& file : files_named_by(option, value)) {
+    const std::string inside = file.lexically_normal().lexically_relative(out).string();
+    const bool made = !inside.empty() && !inside.starts_with("..");
+    require(made || fs::exists(file), "{}: {} names {}, which does not exist", where, option.name,
+            file.string());
+  }
+}
+
+// Paths of the table start at `folder`, those of `shared` at the working directory.
+Stage stage_of(const toml::table& table, const std::string& where, const fs::path& folder,
+               const fs::path& out, const OptionValues& shared) {
   Stage stage{.name = text_at(table, "name", where)};
   require(stage.name.find_first_of("/\\{}") == std::string::npos && !stage.name.starts_with('.'),
           "{}: name '{}' must be the name of a folder", where, stage.name);
@@ -117,7 +134,8 @@ Stage stage_of(const toml::table& table, const std::string& where, const fs::pat
             "{}: {} is not possible, because the recipe chooses the directory", in, known);
     OptionValue value = toml_value(*option, node, in);
     if (auto* text = std::get_if<std::string>(&value)) {
-      *text = replaced(*text, "{out}", out.string());
+      *text = starting_at(folder, *option, replaced(*text, "{out}", out.string()));
+      require_files(*option, *text, out, in);
     }
     uses_data |= known == "inpaint" || (known == "init" && value == OptionValue("data"));
     stage.arguments.push_back(argument(known, value));
@@ -127,7 +145,10 @@ Stage stage_of(const toml::table& table, const std::string& where, const fs::pat
     const auto value = shared.find(one);
     if (value == shared.end() || given.contains(one)) continue;
     if (!uses_data && one != "seed") continue;
-    if (find_option(stage.command->options, one)) {
+    if (const Option* option = find_option(stage.command->options, one)) {
+      if (const auto* text = std::get_if<std::string>(&value->second)) {
+        require_files(*option, *text, out, in);
+      }
       stage.arguments.push_back(argument(one, value->second));
     }
   }
@@ -137,28 +158,31 @@ Stage stage_of(const toml::table& table, const std::string& where, const fs::pat
 
 std::vector<Stage> stages_of(const Options& options, const fs::path& out) {
   const std::string& name = options.text("recipe");
-  const std::string where = is_recipe_file(name) ? name : "recipe " + name;
+  const bool is_file = is_recipe_file(name);
+  const std::string where = is_file ? name : "recipe " + name;
+  const fs::path folder = is_file ? fs::absolute(name).parent_path() : fs::current_path();
   const toml::table recipe = parse_toml(recipe_text(name), where);
   OptionValues shared = options.said();
   for (const auto& [key, node] : recipe) {
     if (key == "stage") continue;
     require(key == "dataset" && node.is_string(),
             "{}: unknown key '{}'; dataset and [[stage]] are known", where, key.str());
-    shared.try_emplace("dataset", *node.value<std::string>());
+    const Option& dataset = *find_option(options_of<EvaluateSpec>(), "dataset");
+    shared.try_emplace("dataset", starting_at(folder, dataset, *node.value<std::string>()));
   }
   const toml::array* tables = recipe["stage"].as_array();
   require(tables && tables->is_array_of_tables(), "{} has no [[stage]]", where);
   std::vector<Stage> stages;
   std::set<std::string> names;
   for (const toml::node& table : *tables) {
-    stages.push_back(stage_of(*table.as_table(), where, out, shared));
+    stages.push_back(stage_of(*table.as_table(), where, folder, out, shared));
     require(names.insert(stages.back().name).second, "{}: two stages have the name {}", where,
             stages.back().name);
   }
   return stages;
 }
 
-Json state_of(const std::vector<Stage>& stages, const std::string& recipe) {
+Json state_of(const std::vector<Stage>& stages, const std::string& recipe = {}) {
   Json state = {{"recipe", recipe}, {"stages", Json::array()}};
   for (const Stage& stage : stages) {
     state["stages"].push_back({{"name", stage.name},
@@ -172,7 +196,7 @@ Json state_of(const std::vector<Stage>& stages, const std::string& recipe) {
 
 // Takes over the times of stages and whether they are finished. Throws Error if the directory holds
 // anything else. A recipe that failed before its first stage wrote anything is as good as none.
-void take_over(std::vector<Stage>& stages, const std::string& recipe, const fs::path& out) {
+void take_over(std::vector<Stage>& stages, const fs::path& out) {
   const fs::path file = out / kRecipeFile;
   if (!fs::exists(file)) {
     require(!fs::exists(out) || (fs::is_directory(out) && fs::is_empty(out)),
@@ -187,7 +211,8 @@ void take_over(std::vector<Stage>& stages, const std::string& recipe, const fs::
       before.at("stages").at(i).at("seconds").get_to(stages[i].seconds);
       before.at("stages").at(i).at("finished").get_to(stages[i].finished);
     }
-    same = state_of(stages, recipe) == before;
+    // As text, in which bytes that are not UTF-8 are the same again.
+    same = text_of(state_of(stages).at("stages")) == text_of(before.at("stages"));
   } catch (const Json::exception&) {  // It was changed by hand.
   }
   require(same, "--out {} holds a recipe with other commands; give another directory",
@@ -234,7 +259,7 @@ std::string run_recipe(const Options& options) {
       fmt::format("isinglass recipe {} --out {}, with the same options, goes on with the recipe",
                   recipe, out.string());
   std::vector<Stage> stages = stages_of(options, out);
-  take_over(stages, recipe, out);
+  take_over(stages, out);
   const auto save = [&] {
     fs::create_directories(out);
     write_file(out / kRecipeFile, text_of(state_of(stages, recipe), 2) + "\n");

@@ -391,7 +391,12 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
 // Returns whether the random counters suffice for the steps of a round, which double from each
 // round to the next.
 bool LikelihoodEvaluation::may_double(int64_t times) const {
-  return times >= 0 && times < 32 && has_counters(spec_.temperatures, int64_t{1} << times);
+  if (times < 0 || times >= 32) return false;
+  const int64_t doubled = int64_t{1} << times;
+  if (!has_counters(spec_.temperatures, doubled)) return false;
+  if (!tempers()) return true;
+  const int64_t scans = spec_.temperatures * doubled;
+  return has_counters(scans + tempered_burn_in(scans), spec_.exploration.value_or(1));
 }
 
 // Returns whether another round follows. A round of twice the temperatures is expected to take

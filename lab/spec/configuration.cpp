@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "io/error.h"
+#include "io/pt/utf8.h"
 #include "lab/toml.h"
 
 namespace isinglass {
@@ -68,6 +69,15 @@ void print_toml(std::ostream& out, const T& value) {
   out << toml::value<T>(value);
 }
 
+// TOML is text: other bytes would be read back as other characters, and name another file.
+void require_text(const std::string& option, const std::string& value) {
+  require_options(
+      is_utf8(value),
+      "`{}` is {}, whose bytes are not UTF-8; config.toml, from which a run is resumed, "
+      "can hold text only, so that the file or folder needs another name",
+      option, value);
+}
+
 }  // namespace
 
 std::string configuration_text(const OptionTable& table, const std::string& who,
@@ -78,11 +88,12 @@ std::string configuration_text(const OptionTable& table, const std::string& who,
     const auto value = values.find(option.name);
     if (!option.stored || value == values.end()) continue;
     out << option.name << " = ";
-    if (option.type == ValueType::kPath) {
-      print_toml(out, std::filesystem::absolute(std::get<std::string>(value->second)).string());
-    } else {
-      std::visit([&](const auto& v) { print_toml(out, v); }, value->second);
+    OptionValue written = value->second;
+    if (auto* text = std::get_if<std::string>(&written)) {
+      if (option.type == ValueType::kPath) *text = std::filesystem::absolute(*text).string();
+      require_text(option.name, *text);
     }
+    std::visit([&](const auto& v) { print_toml(out, v); }, written);
     out << "\n";
   }
   return out.str();

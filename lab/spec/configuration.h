@@ -26,7 +26,7 @@ OptionValues read_configuration_text(const OptionTable& table, const std::string
                                      const std::string& text, const std::string& name);
 
 // Returns the stored values in the table's order, below "# isinglass WHO". Paths are made absolute,
-// so that the file works from any directory.
+// so that the file works from any directory. Throws OptionError if a text is not UTF-8.
 std::string configuration_text(const OptionTable& table, const std::string& who,
                                const OptionValues& values);
 

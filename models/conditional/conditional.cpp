@@ -128,12 +128,14 @@ int64_t ConditionalModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                        const torch::Tensor& chain_ids, torch::Tensor& x,
                                        Evaluation& current, ops::StepBuffers& counts) {
   auto& rbm = dynamic_cast<RbmModel&>(inner());
-  if (!held_.defined() || held_.size(0) != x.size(0)) {
-    held_ = rows_for_chains(fixed_.free().logical_not(), x.size(0)).contiguous();
+  if (!fixed_rows_.defined() || fixed_rows_.device() != x.device()) {
+    fixed_rows_ = fixed_.free().logical_not();
   }
+  const torch::Tensor held = ops::scratch_tensor<bool>(held_, {x.size(0), fixed_rows_.size(1)}, x);
+  held.copy_(rows_for_chains(fixed_rows_, x.size(0)));
   torch::Tensor whole = fixed_.complete(x, at_x_);
   const int64_t calls = rbm.sweep(steps, rng, chain_ids, whole, current.cache.at(0), current.energy,
-                                  counts, {}, held_);
+                                  counts, {}, held);
   fixed_.update(whole, x);
   if (fixed_.spare().defined()) current.energy.add_(fixed_.spare_energy(x.size(0)));
   return calls;

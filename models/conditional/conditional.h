@@ -64,7 +64,8 @@ class ConditionalModel : public WrappedModel,
   ops::Scratch at_x_, at_y_;             // whole states, [B, D]
   ops::Scratch gradient_, differences_;  // of all sites, float32 [B, D] or [B, D, K]
   ops::Scratch before_;                  // float64 [B]
-  torch::Tensor held_;                   // bool [B, D], for sweeps: true at fixed sites
+  torch::Tensor fixed_rows_;             // bool [N, D], for sweeps: true at fixed sites
+  ops::Scratch held_;                    // the same of every chain, [B, D]
   torch::Tensor site_;                   // the sites of the latest conditional differences
 };
 

@@ -112,6 +112,7 @@ py::tuple sample(const GivenTarget& of, const py::dict& options,
                  const std::optional<GivenStates>& reference, const py::object& data, bool moves,
                  const py::object& callback, const py::object& stop) {
   const TargetPointer& target = of.pointer;
+  const TargetUse use(*target);
   std::optional<torch::Tensor> init;
   if (states) init = states->tensor;
   const auto spec = spec_of<SampleSpec>(options, "sample");
@@ -185,6 +186,7 @@ py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::obj
                    const std::optional<GivenStates>& reference, const std::string& checkpoint,
                    bool resume, bool keep, const py::object& stop) {
   const TargetPointer& target = of.pointer;
+  const TargetUse turn(*target);
   const auto spec = spec_of<EvaluateSpec>(options, "evaluate");
   const DataUse use{.points = !target->space().discrete(), .every_split = true, .whole = whole};
   Given given{.model = target->current(), .data = dataset_of(data, spec.data, use)};
@@ -237,6 +239,7 @@ void add_runs(py::module_& module) {
   module.def("sample", &sample);
   module.def("evaluate", &evaluate);
   module.def("inexactness", [](const GivenTarget& target) {
+    const TargetUse use(*target.pointer);
     return inexactness_of(*target.pointer, std::nullopt);
   });
 }

@@ -42,6 +42,7 @@ class NamedSampler {
                               int64_t step) {
     // Without a seed, every start has random numbers of its own, from different Philox keys.
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
+    const TargetUse use(*target);
     const uint64_t key = seed ? *seed : seed_ + starts_++ * kOdd;
     require_options(step >= 0 && static_cast<double>(step) <= kLargestStep,
                     "`step` is {}; 0 to {:.0f} are possible, because steps are numbered by 32 bits",
@@ -73,6 +74,7 @@ class NamedSampler {
     require_numbers_for(1, state);
     StepInfo info;
     {
+      const TargetUse turn(*target);
       const TorchStateGuard guard;
       State::Use use(state);
       use.follow(unchanged);
@@ -90,6 +92,7 @@ class NamedSampler {
     require_numbers_for(count, *state);
     Interrupts interrupts;
     {
+      const TargetUse turn(*target);
       const TorchStateGuard guard;
       State::Use use(*state);
       if (count > 0) use.follow(unchanged);
@@ -104,6 +107,7 @@ class NamedSampler {
   }
 
   static void renew(State& state) {
+    const TargetUse turn(state.target());
     const TorchStateGuard guard;
     State::Use(state).renew();
   }

@@ -90,6 +90,7 @@ State::State(py::object target, SamplerSpec spec, const torch::Tensor& x, const 
       target_(py::cast<Target::Pointer>(target_object_)),
       spec_(std::move(spec)),
       first_step_(step) {
+  const TargetUse use(*target_);
   const bool look = target_->calls_python() && target_->look_at(modes_of(target_->model()));
   const TorchStateGuard guard;
   EnergyModel& model = target_->model();
@@ -195,6 +196,7 @@ py::dict State::state_dict() const {
 }
 
 void State::load_state_dict(const py::dict& saved) {
+  const TargetUse turn(*target_);
   Use use(*this);
   const auto name = py::cast<std::string>(entry(saved, kSampler));
   require(name == spec_.name, "the state dict is that of the sampler {}, but the state has {}",

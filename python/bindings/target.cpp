@@ -40,6 +40,11 @@ Target::Target(std::vector<Pointer> parts, Join join, Making making)
   join_ = std::move(join);
 }
 
+void Target::add_turns(std::vector<Turn*>& turns) {
+  turns.push_back(&turn_);
+  for (const Pointer& part : parts_) part->add_turns(turns);
+}
+
 Target::ModelPointer Target::current() {
   count_all_writes();
   if (const auto* own = dynamic_cast<const CallableModel*>(model_.get())) {
@@ -118,6 +123,7 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
 
 // Computes U in the caller's grad mode.
 torch::Tensor energy_of(Target& target, const GivenStates& given) {
+  const TargetUse use(target);
   target.count_all_writes();
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   const bool gradients = torch::GradMode::is_enabled();
@@ -144,6 +150,7 @@ torch::Tensor log_prob_of(Target& target, const GivenStates& given, std::optiona
 // Computes U and its gradient. For relaxed states the gradient is autograd's, the only one that all
 // models have for them.
 py::tuple energy_and_grad(Target& target, const GivenStates& given) {
+  const TargetUse use(target);
   target.count_all_writes();
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   require(target.model().differentiable(), "{} has no gradient", target.model().title());
@@ -159,7 +166,8 @@ py::tuple energy_and_grad(Target& target, const GivenStates& given) {
   return py::make_tuple(result.energy, result.gradient);
 }
 
-torch::Tensor random(const Target& target, int64_t chains, uint64_t seed) {
+torch::Tensor random(Target& target, int64_t chains, uint64_t seed) {
+  const TargetUse use(target);
   const TorchStateGuard guard;
   const torch::Tensor ids =
       torch::arange(chains, torch::TensorOptions(torch::kInt64).device(target.device()));

@@ -11,6 +11,7 @@
 
 #include "models/conditional/restriction.h"
 #include "models/energy_model.h"
+#include "python/bindings/target_use.h"
 
 namespace isinglass::python {
 
@@ -60,6 +61,9 @@ class Target {
   }
   torch::Device device() const { return device_; }
 
+  // Adds the locks of this target and of those that it was made of (target_use.h).
+  void add_turns(std::vector<Turn*>& turns);
+
   // Returns whether it contains a callable, whose energies may change unnoticed.
   bool calls_python() const { return calls_python_; }
   // Returns whether the energies have yet to be checked (inexactness()) in the present modes of the
@@ -77,6 +81,7 @@ class Target {
   void clear();
 
  private:
+  Turn turn_;
   ModelPointer model_;
   torch::Device device_;
   std::vector<Pointer> parts_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "io/control_group.h"
+#include "python/bindings/target_use.h"
 
 namespace isinglass::python {
 namespace {
@@ -65,6 +66,7 @@ Interrupts* Interrupts::current() {
 }
 
 bool Interrupts::requested() {
+  TargetUse::give_way();
   if (stopped_ || raised_) return true;
   const auto now = std::chrono::steady_clock::now();
   if (now - asked_ < kBetweenChecks) return false;

@@ -45,7 +45,8 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // Returns whether to stop. Call without the GIL.
+  // Returns whether to stop. Call without the GIL. Other threads that wait for the target may use
+  // it meanwhile.
   bool requested();
   // Calls a function of the user, with or without an argument, and acts on what it returns or
   // raises. Call with the GIL held.

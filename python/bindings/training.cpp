@@ -76,6 +76,8 @@ std::string file_of_a_run(const fs::path& directory) {
 py::tuple train(const TargetPointer& target, const py::dict& options, const py::object& data,
                 const py::object& labels, const std::string& device, const std::string& directory,
                 const py::object& callback, const py::object& stop) {
+  std::optional<TargetUse> use;
+  if (target) use.emplace(*target);
   auto spec = spec_of<TrainSpec>(options, "train");
   const bool points = trains_on_points(spec) || (target && !target->space().discrete());
   Given given{.model = target ? target->current() : nullptr,
@@ -139,6 +141,9 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
                  const std::string& device, const std::string& directory) {
   auto spec = spec_of<GridSpec>(options, "ablate");
   if (spec.cache.empty()) spec.cache = default_cache();
+  std::vector<Target*> used;
+  for (const auto& [label, target] : targets) used.push_back(target.get());
+  const TargetUse use(used);
   std::map<std::string, std::shared_ptr<EnergyModel>> models;
   for (const auto& [label, target] : targets) models[label] = target->current();
   const torch::Device place =

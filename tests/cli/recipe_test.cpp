@@ -157,6 +157,41 @@ TEST_F(Recipe, IsRefusedBeforeAnythingRuns) {
   refused("recipe own.toml --out full", "already holds something else");
 }
 
+// A file that a later stage needs is looked for before the first stage runs; its path starts at the
+// folder of the recipe.
+TEST_F(Recipe, FilesThatDoNotExistAreFoundFirst) {
+  const std::string later = std::string(kResidual) +
+                            "[[stage]]\nname = \"more\"\ncommand = \"sample\"\nmodel = \"rbm\"\n"
+                            "weights = \"other.pt\"\nchains = 2\nsteps = 3\n";
+  refused_recipe(later, "bad.toml, stage more: weights names");
+  refused_recipe(later, "other.pt, which does not exist");
+  std::string base = kResidual;
+  base.replace(base.find("rbm={out}/rbm/ema.pt"), 20, "rbm=none.pt");
+  refused_recipe(base, "none.pt, which does not exist");
+  refused("recipe own.toml --dataset none.pt --out bad", "cannot read own.toml");
+  write("own.toml", kResidual);
+  refused("recipe own.toml --dataset none.pt --out bad", "none.pt, which does not exist");
+  EXPECT_FALSE(fs::exists(dir_ / "bad"));
+
+  succeeds("recipe own.toml --out r --threads 1");
+  fs::create_directories(dir_ / "folder");
+  fs::copy_file(dir_ / "r/rbm/ema.pt", dir_ / "folder/other.pt");
+  write("folder/draws.toml",
+        "[[stage]]\nname = \"more\"\ncommand = \"sample\"\nmodel = \"rbm\"\n"
+        "weights = \"other.pt\"\nchains = 2\nsteps = 3\n");
+  succeeds("recipe folder/draws.toml --out draws");
+  succeeds("recipe ./folder/draws.toml --out draws");  // the same recipe
+}
+
+// recipe.json holds U+FFFD for such bytes; the recipe is the same one all the same.
+TEST_F(Recipe, GoesOnInADirectoryOfAnyBytes) {
+  const std::string text = kResidual;
+  write("page.toml", text.substr(0, text.find("[[stage]]\nname = \"log-z\"")) +
+                         "[[stage]]\nname = \"page\"\ncommand = \"report\"\n"
+                         "directory = \"{out}/rbm\"\n");
+  for (int call = 0; call < 2; ++call) succeeds("recipe page.toml --threads 1 --out a\xff");
+}
+
 // The stages of a recipe are read before the first one looks for its data.
 TEST_F(Recipe, TheRecipesOfTheProgramAreRead) {
   const std::string known = run("recipe --help").out;

@@ -16,6 +16,7 @@
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "engine/sampler.h"
+#include "models/conditional/conditional.h"
 #include "models/density/gaussian.h"
 #include "models/lattice/categorical.h"
 #include "models/lattice/ising.h"
@@ -220,6 +221,26 @@ TEST_F(Allocation, OfAnAnnealedModelStaysWhenOtherChainsComeBetween) {
       if (entry.option("block")) options.block = 2;
       if (entry.option("group")) options.group = 1;
       EXPECT_EQ(given_back_by_others(model, *make_sampler(entry.name, options, model)), 0);
+    }
+  }
+}
+
+TEST_F(Allocation, OfAConditionalModelStaysWhenOtherChainsComeBetween) {
+  for (const ModelSample& sample : model_samples()) {
+    const std::shared_ptr<EnergyModel> joint = load_sample(sample);
+    const StateKind kind = joint->space().kind;
+    if (kind != StateKind::kBinary && kind != StateKind::kCategorical) continue;
+    torch::Tensor given = torch::full({joint->space().sites}, -1);
+    given[1] = 1;
+    const auto model = conditional_model(
+        joint, FixedSites(joint->space(), given, "the values", torch::kCPU), /*lasting=*/true);
+    for (const SamplerEntry& entry : sampler_registry()) {
+      if (!entry.fits(*model)) continue;
+      SCOPED_TRACE(sample.label + " " + entry.name);
+      SamplerOptions options;
+      if (entry.option("block")) options.block = 2;
+      if (entry.option("group")) options.group = 1;
+      EXPECT_EQ(given_back_by_others(*model, *make_sampler(entry.name, options, *model)), 0);
     }
   }
 }

@@ -76,6 +76,21 @@ TEST(Specs, KeepWhatIsSaidOfEveryField) {
   expect_every_field_kept<GridSpec>("ablate");
 }
 
+// TOML would read such bytes back as other characters.
+TEST(Specs, BytesThatAreNoTextAreRefused) {
+  const OptionTable table = options_of<SampleSpec>();
+  for (const std::string name : {"a\xff/two.pt", "\xc3", "\xed\xa0\x80"}) {
+    EXPECT_ERROR(configuration_text(table, "sample", {{"weights", name}}),
+                 "whose bytes are not UTF-8");
+  }
+  const Scratch scratch;
+  const std::string weights = (std::filesystem::path("/") / "\xc3\xa4 \xe2\x82\xac.pt").string();
+  std::ofstream(scratch / "config.toml")
+      << configuration_text(table, "sample", {{"weights", weights}});
+  EXPECT_EQ(read_configuration(table, "sample", scratch / "config.toml").at("weights"),
+            OptionValue(weights));
+}
+
 TEST(Specs, HaveTheOptionsOfTheRegistrysSamplers) {
   std::set<std::string> texts;
   for (const SamplerOption& option : sampler_options()) texts.insert(option.name);

@@ -14,6 +14,7 @@ import isinglass as ig
 from conftest import Mlp, bars
 
 SITES = 16
+LONG = {"chains": 2, "steps": 3_000_000, "thin": 1000}  # a run that does not end by itself
 
 
 def world():
@@ -325,6 +326,106 @@ def test_two_targets_in_two_threads():
     assert torch.backends.cudnn.allow_tf32 is True
     torch.backends.cudnn.allow_tf32 = before
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(found, expected, strict=True))
+
+
+def in_threads(*works):
+    """Runs functions in threads of their own, and returns what they returned or raised."""
+    found = [None] * len(works)
+
+    def work(i):
+        try:
+            found[i] = works[i]()
+        except Exception as error:  # the caller looks at it
+            found[i] = error
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+@pytest.mark.parametrize("derived", [False, True])
+def test_threads_take_turns_on_one_target(derived):
+    """Models keep tables of the latest temperatures and fields of the latest chains: two runs on
+    one target, or on a target and one that was made of it, are what each is alone."""
+    target = ig.instance("ising-grid:side=16,coupling=0.5")
+    others = target.at_temperature(1.0) if derived else target
+
+    def sampled(one, seed):
+        return lambda: ig.sample(one, "gibbs", scan="chromatic", chains=16, burn_in=20, steps=400,
+                                 seed=seed).samples
+
+    def annealed(one, seed):
+        return lambda: ig.evaluate(one, sampler="gibbs", scan="chromatic", chains=16, steps=400,
+                                   seed=seed, reverse=False).log_z
+
+    def stepped(one, seed):
+        def work():
+            sampler = ig.sampler("lbj", tau=1.0)
+            state = sampler.init(one, chains=8, seed=seed)
+            for _ in range(100):
+                sampler.step(one, state)
+            return state.x
+        return work
+
+    for made in (sampled, annealed, stepped):
+        works = [made(target, 1), made(others, 2), made(target, 3)]
+        alone = [work() for work in works]
+        for found, expected in zip(in_threads(*works), alone, strict=True):
+            assert torch.equal(torch.as_tensor(found), torch.as_tensor(expected)), (made, found)
+
+
+def test_a_long_run_lets_other_threads_use_its_target(ising):
+    begun, asked = threading.Event(), threading.Event()
+
+    def watched(_):
+        begun.set()
+        return asked.is_set()  # ends the run
+
+    def ask():
+        begun.wait()
+        energy = ising.energy(ising.random_states(4))
+        asked.set()
+        return energy
+
+    run, energy = in_threads(
+        lambda: ig.sample(ising, "gwg", callback=watched, **LONG), ask)
+    assert run.interrupted, run
+    assert torch.equal(energy, ising.energy(ising.random_states(4)))
+
+
+def test_calls_within_calls_on_targets():
+    """A callback may use the target of its run, and another one unless a thread is using it."""
+    one, other = (ig.instance("ising-grid:side=4,coupling=0.3") for _ in range(2))
+    begun, ended, said = threading.Event(), threading.Event(), []
+
+    def look(_):
+        one.energy(one.random_states(2))
+        if not begun.is_set():
+            other.energy(other.random_states(2))
+            begun.set()
+        elif not said:
+            try:
+                other.energy(other.random_states(2))
+            except ig.Error as error:
+                said.append(str(error))
+                return True
+        return False
+
+    def use_other():
+        begun.wait()
+        return ig.sample(other, "gwg", stop=ended, **LONG)
+
+    def use_one():
+        run = ig.sample(one, "gwg", callback=look, **LONG)
+        ended.set()
+        return run
+
+    runs = in_threads(use_one, use_other)
+    assert all(run.interrupted for run in runs), runs
+    assert "copy.deepcopy" in said[0]
 
 
 def test_other_threads_run_meanwhile(ising):

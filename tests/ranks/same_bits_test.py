@@ -8,6 +8,7 @@ import json
 import signal
 import time
 import unittest
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -150,8 +151,10 @@ class SameBits(unittest.TestCase):
         for delay in (0, 0.25, 0.5, 1, 2):  # a run that stops before its first step saves nothing
             stopped = Job(whole.replace("whole", "ranks") + " --overwrite", 3, folder)
             self.assertTrue(stopped.reaches((folder / "ranks/config.toml").exists))
+            second = stopped.ranks[1]
+            self.assertTrue(stopped.reaches(partial(second.catches, signal.SIGTERM)))
             time.sleep(delay)
-            stopped.ranks[1].process.send_signal(signal.SIGTERM)
+            second.process.send_signal(signal.SIGTERM)
             self.assertEqual(stopped.wait(), [130] * 3, stopped.lines())
             if checkpoint.exists():
                 break

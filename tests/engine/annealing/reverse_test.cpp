@@ -306,6 +306,37 @@ TEST(ReverseResume, RefusesOtherStates) {
   EXPECT_NO_THROW(same.restore(saved));
 }
 
+// The points of the curve are runs that come before the estimate.
+TEST(ReverseResume, RefusesAnotherCurve) {
+  RbmModel model = random_rbm(3, 6, 0.5, 2);
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  const auto sampler = make_sampler("gwg", {}, model);
+  const auto with = [&](const std::vector<int64_t>& curve) {
+    return AnnealedImportanceSampling(
+        model, *sampler, start, {.chains = 4, .temperatures = 10, .curve = curve}, torch::kCPU);
+  };
+  AnnealedImportanceSampling first = with({3, 5}), same = with({3, 5}), other = with({2, 5}),
+                             none = with({});
+  first.run({}, [&] { return first.steps_done() == 4; });
+  EXPECT_NO_THROW(same.restore(first.checkpoint()));
+  EXPECT_ERROR(other.restore(first.checkpoint()), "curve");
+  EXPECT_ERROR(none.restore(first.checkpoint()), "curve");
+}
+
+// Draws are uniform numbers below the float32 mean. The energy has to be that of the same mean, or
+// log Z would be off by D times the rounding of a mean.
+TEST(Factorised, TheEnergyIsThatOfTheRoundedMeanOfItsDraws) {
+  const torch::Tensor mean = torch::tensor({0.1, 1.0 / 3, 1e-7}, torch::kFloat64);
+  const Factorised start = Factorised::bernoulli(mean);
+  const torch::Tensor rounded = mean.to(torch::kFloat32).to(torch::kFloat64);
+  const torch::Tensor x = torch::cat({torch::zeros({1, 3}), torch::eye(3)}).to(torch::kUInt8);
+  const torch::Tensor energy = start.model().energy(x).to(torch::kFloat64);
+  const torch::Tensor difference = energy.narrow(0, 1, 3) - energy[0];
+  const torch::Tensor expected = torch::log1p(-rounded) - torch::log(rounded);
+  // One rounding of float64 in each of some operations; the unrounded means differ by 1e-8.
+  EXPECT_LT((difference - expected).abs().max().item<double>(), 1e-13);
+}
+
 // Step numbers beyond the range of a counter would repeat random numbers.
 TEST(AisCounters, AreEnoughOrTheRunIsRefused) {
   RbmModel model = random_rbm(3, 6, 0.5, 2);

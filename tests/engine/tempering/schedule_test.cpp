@@ -188,6 +188,18 @@ TEST(Tempering, ScalesAdaptOnEveryRung) {
   EXPECT_EQ(run.report.scales[0][0], run.report.scales[3][0]);
 }
 
+// The chains' energies are those of the target that tempering was made for.
+TEST(Tempering, StepsOnItsOwnTargetAlone) {
+  Independent independent, other;
+  const auto tempering = independent.tempering({.rungs = 4, .scans = 20});
+  const torch::Tensor ids = torch::arange(2);
+  ChainState state =
+      tempering.init(independent.model, torch::zeros({2, Independent::kSites}, torch::kUInt8), ids);
+  StepParams params = tempering.params(0, torch::kCPU);
+  EXPECT_NO_THROW(tempering.step(independent.model, state, params));
+  EXPECT_THROW(tempering.step(other.model, state, params), c10::Error);
+}
+
 TEST(Tempering, RefusesWhatCannotBeTempered) {
   Independent independent;
   const auto with = [&](const char* name, const SamplerOptions& sampler, TemperingOptions options) {

@@ -55,7 +55,7 @@ double train(EnergyModel& model, const torch::Tensor& data, Loss loss) {
     adam.step(learning_rate(t));
     ema.update();
   }
-  ema.swap();
+  ema.apply();
   torch::NoGradGuard no_grad;
   return -negative_log_likelihood(model, data, all_states(16)).template item<double>();
 }

@@ -224,7 +224,32 @@ TEST(EmaTest, AnAverageOfConstantsDoesNotShrink) {
   EXPECT_NEAR(ema.averages()[0].max().item<double>(), 1.25, 1000 * 0x1p-23);
 }
 
-TEST(EmaTest, SwapsBitForBit) {
+// In bfloat16 the average would stay at its start for ever: 0.001 · (1.5 − 1) is less than half of
+// the last bit of 1, 2^-8.
+TEST(EmaTest, AveragesOf16BitParametersFollowThem) {
+  for (const auto type : {torch::kBFloat16, torch::kFloat16}) {
+    std::vector<torch::Tensor> parameters = {torch::ones({3}, type), torch::ones({3})};
+    Ema ema(parameters, 0.999);
+    const auto updates = [&](int count) {
+      for (int t = 0; t < count; ++t) ema.update();
+    };
+    updates(10000);  // from 8990 on the decay is 0.999
+    {
+      torch::NoGradGuard no_grad;
+      for (torch::Tensor& p : parameters) p.fill_(1.5);
+    }
+    updates(1000);
+    EXPECT_TRUE(torch::equal(ema.averages()[0], ema.averages()[1]));
+    EXPECT_NEAR(ema.averages()[0][0].item<double>(), 1.5 - 0.5 * std::pow(0.999, 1000), 1e-4);
+    EXPECT_TRUE(torch::equal(ema.rounded()[0], ema.averages()[0].to(type)));
+    ema.apply();
+    EXPECT_TRUE(torch::equal(parameters[0], ema.rounded()[0]));
+    ema.restore();
+    EXPECT_TRUE(torch::equal(parameters[0], torch::full({3}, 1.5, type)));
+  }
+}
+
+TEST(EmaTest, RestoresBitForBit) {
   std::vector<torch::Tensor> parameters = make_parameters();
   Ema ema(parameters, 0.5);
   {
@@ -234,11 +259,10 @@ TEST(EmaTest, SwapsBitForBit) {
   ema.update();
   const torch::Tensor raw = parameters[0].detach().clone(), average = ema.averages()[0].clone();
   EXPECT_FALSE(torch::equal(raw, average));
-  ema.swap();
+  ema.apply();
   EXPECT_TRUE(torch::equal(parameters[0].detach(), average));
-  EXPECT_TRUE(torch::equal(ema.averages()[0], raw));
   EXPECT_TRUE(parameters[0].is_contiguous(torch::MemoryFormat::ChannelsLast));
-  ema.swap();
+  ema.restore();
   EXPECT_TRUE(torch::equal(parameters[0].detach(), raw));
   EXPECT_TRUE(torch::equal(ema.averages()[0], average));
 }
