@@ -1,5 +1,5 @@
 // Implements the scope by a process-wide counter: the first scope saves LibTorch's TF32 settings,
-// and the last one restores them.
+// and the last one restores those that nobody has changed meanwhile.
 #include "models/full_precision.h"
 
 #include <ATen/Context.h>
@@ -52,8 +52,10 @@ FullPrecision::~FullPrecision() {
   const std::lock_guard<std::mutex> lock(state.mutex);
   if (--state.scopes > 0) return;
   at::Context& context = at::globalContext();
-  if (state.convolutions) context.setAllowTF32CuDNN(true);
-  if (state.products != "highest") context.setFloat32MatmulPrecision(state.products);
+  if (state.convolutions && !context.allowTF32CuDNN()) context.setAllowTF32CuDNN(true);
+  if (state.products != "highest" && word_for(context.float32MatmulPrecision()) == "highest") {
+    context.setFloat32MatmulPrecision(state.products);
+  }
 }
 
 }  // namespace isinglass

@@ -28,8 +28,8 @@ std::vector<torch::Tensor> trainable_parameters(const EnergyModel& model) {
   return parameters;
 }
 
-// Throws Error if a parameter of the model is no longer the tensor that is trained. An observer may
-// have replaced it.
+// Throws Error if a parameter of the model is no longer the tensor that is trained, or is no longer
+// trained. An observer may have replaced or frozen it.
 void require_same_parameters(const EnergyModel& model) {
   if (!dynamic_cast<const HasLiveState*>(&model)) return;
   std::unordered_map<std::string, torch::Tensor> live;
@@ -39,6 +39,10 @@ void require_same_parameters(const EnergyModel& model) {
     require(now != live.end() && now->second.is_same(tensor),
             "the parameter '{}' of {} is no longer the tensor with which training began; change it "
             "in place, or start a new training run",
+            name, model.title());
+    require(tensor.requires_grad(),
+            "the parameter '{}' of {} no longer requires a gradient; parameters are frozen before "
+            "training starts, or in a new training run from the weights of this one",
             name, model.title());
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/diagnostics/energy_rounding.h"
 #include "engine/stop_consensus.h"
 #include "io/error.h"
 #include "io/sha256.h"
@@ -255,7 +256,8 @@ void AnnealedImportanceSampling::step_run() {
   result_.energy_evaluations += stepper_->take_evaluations();
   k_ += made;
   steps_done_ += made;
-  if (watched && watch_.check(made, state_.current.energy, ranks_)) {
+  if (watched && std::isnan(rounding_)) rounding_ = energy_rounding(target_, state_.x);
+  if (watched && watch_.check(made, state_.current.energy, rounding_, ranks_)) {
     converged_ = watch_.rhat() < kLargestRhat;
   }
 }

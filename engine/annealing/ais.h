@@ -163,7 +163,7 @@ class AnnealedImportanceSampling : private StepHook {
   const Sampler& run_sampler() const { return reversed_ ? *reversed_ : sampler_; }
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }
 
-  const EnergyModel& target_;
+  EnergyModel& target_;
   std::unique_ptr<AnnealingPath> path_;
   std::unique_ptr<Sampler> remade_;  // the sampler for the path; null if the given one suits it
   const Sampler& sampler_;
@@ -186,6 +186,7 @@ class AnnealedImportanceSampling : private StepHook {
   Pilot pilot_;
   AisResult result_;
   ConvergenceMonitor watch_;
+  double rounding_ = std::numeric_limits<double>::quiet_NaN();  // of the target's energies
   torch::Tensor log_weights_;
   // Restored chains and sums, from restore() until their run begins.
   torch::Tensor resumed_, acceptance_sum_;

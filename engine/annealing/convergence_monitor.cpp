@@ -12,13 +12,14 @@ ConvergenceMonitor::ConvergenceMonitor(int64_t chains, torch::Device device)
     : energies_(
           torch::zeros({kRows, chains}, torch::TensorOptions(torch::kFloat64).device(device))) {}
 
-bool ConvergenceMonitor::check(int64_t steps, const torch::Tensor& energy, const Ranks& ranks) {
+bool ConvergenceMonitor::check(int64_t steps, const torch::Tensor& energy, double rounding,
+                               const Ranks& ranks) {
   steps_ += steps;
   if (steps_ % every_ != 0) return false;
   energies_[rows_++].copy_(energy);
   if (rows_ < kRows) return false;
   const torch::Tensor half = energies_.slice(0, kRows / 2).t();
-  rhat_ = agreement_rhat(ranks.gather(half.contiguous()).t().to(torch::kCPU));
+  rhat_ = agreement_rhat(ranks.gather(half.contiguous()).t().to(torch::kCPU), rounding);
   // Keeps every second energy, so that the buffer covers twice as many steps.
   energies_.slice(0, 0, kRows / 2).copy_(energies_.slice(0, 1, kRows, 2).clone());
   rows_ = kRows / 2;

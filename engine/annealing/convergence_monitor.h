@@ -17,8 +17,9 @@ class ConvergenceMonitor {
   // Returns the number of steps until the next energy is to be recorded.
   int64_t steps_until_check() const { return every_ - steps_ % every_; }
   // Records the energy, float64 [B], after `steps` further steps, which are at most
-  // steps_until_check(). Returns true if R̂ was computed.
-  bool check(int64_t steps, const torch::Tensor& energy, const Ranks& ranks);
+  // steps_until_check(). Returns true if R̂ was computed, in which energies that differ by
+  // `rounding` (engine/diagnostics/ties.h) count as equal.
+  bool check(int64_t steps, const torch::Tensor& energy, double rounding, const Ranks& ranks);
 
   int64_t steps() const { return steps_; }
   double rhat() const { return rhat_; }  // the latest value; NaN before the first

@@ -62,6 +62,7 @@ void BestSolution::on_step(int64_t, bool, const ChainState& state) {
     value_.assign(static_cast<size_t>(energy.size(0)), kNoValue);
     step_.assign(value_.size(), 0);
   }
+  TORCH_INTERNAL_ASSERT(std::ssize(value_) == energy.size(0), "the number of chains has changed");
   if (together_ == 0) {
     const auto bytes = std::max<int64_t>(1, static_cast<int64_t>(state.x.nbytes()));
     together_ = energy.is_cpu() ? 1 : std::clamp<int64_t>(kKeptBytes / bytes, 1, kMostTogether);

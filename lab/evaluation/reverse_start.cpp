@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/diagnostics/energy_rounding.h"
 #include "engine/diagnostics/rank_normalised.h"
 #include "io/error.h"
 #include "io/pt/entries.h"
@@ -57,8 +58,8 @@ ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t c
   if (draws) {
     const torch::NoGradGuard no_grad;
     const torch::Tensor energy = energies(model, rows, device).to(torch::kCPU, torch::kFloat64);
-    const torch::Tensor some = model.energy(rows.slice(0, 0, columns).to(device));
-    rhat = agreement_rhat(energy.view({length, columns}), rounding_of(some.scalar_type()));
+    rhat = agreement_rhat(energy.view({length, columns}),
+                          energy_rounding(model, rows.slice(0, 0, columns).to(device)));
   }
   return {.states = rows.index_select(0, chosen).to(device), .rhat = rhat};
 }

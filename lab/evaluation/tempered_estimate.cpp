@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/diagnostics/energy_rounding.h"
 #include "engine/diagnostics/rank_normalised.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/stepper.h"
@@ -109,7 +110,7 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
         "log Z of the rungs is not finite, because the model has an energy that is not finite, or "
         "because no draw on a rung is allowed on the next one");
   }
-  rhat_ = agreement_rhat(all_energies());
+  rhat_ = agreement_rhat(all_energies(), energy_rounding(model_, state_.x));
   x_ = ranks_.gather(state_.x).to(torch::kCPU);
   return true;
 }

@@ -8,11 +8,11 @@
 #include <limits>
 #include <map>
 
+#include "engine/diagnostics/energy_rounding.h"
 #include "engine/diagnostics/ess.h"
 #include "engine/diagnostics/rank_normalised.h"
 #include "lab/identity.h"
 #include "lab/run/time_to_solution.h"
-#include "models/full_precision.h"
 #include "models/identity.h"
 
 namespace isinglass {
@@ -24,14 +24,11 @@ constexpr double kOptimumRounding = 1e-9;
 using Json = nlohmann::ordered_json;
 
 // Returns the rounding of the recorded statistic. Energies are rounded as the model rounds them at
-// the chains' states. All chains are evaluated, since a module in training mode may refuse a batch
-// of one. A model that has failed is not called again.
+// the chains' states. A model that has failed is not called again.
 double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const ChainState& state,
                           const RunResult& result) {
   if (spec.statistic != "energy" || state.chains() == 0 || result.failure) return kCarriedRounding;
-  const torch::NoGradGuard no_grad;
-  const FullPrecision full;
-  return rounding_of(model.energy(state.x).scalar_type());
+  return energy_rounding(model, state.x);
 }
 
 Json ess_json(const Recorder& recorder, double rounding, const RunResult& result, int64_t chains,

@@ -261,6 +261,14 @@ std::vector<std::string> Training::notes() const {
         data_.flat ? "; `bounds` trains a model of continuous states on the values themselves"
                    : ""));
   }
+  const bool convolves = spec_.model.name == "resnet" ||
+                         (spec_.model.name == kResidual && spec_.shape.network == "resnet");
+  if (data_.flat && data_.height == 1 && convolves && !given_.model) {
+    notes.push_back(fmt::format(
+        "the images of {} are rows of {} values, which the convolutions take for images of 1x{}; "
+        "`image` gives their height and width",
+        data_.name, data_.width, data_.width));
+  }
   return notes;
 }
 

@@ -89,8 +89,8 @@ HasConditionals* ConditionalModel::conditionals() {
 
 void ConditionalModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                                torch::Tensor& out) {
-  site_ = fixed_.sites_of(site);
-  inner().conditionals()->conditional_differences(fixed_.complete(x, at_x_), site_, out);
+  inner().conditionals()->conditional_differences(fixed_.complete(x, at_x_),
+                                                  fixed_.sites_of(site, sites_), out);
   const torch::Tensor spare = fixed_.spare_at(site);
   if (spare.defined()) out.masked_fill_(spare.unsqueeze(1), 0);
 }

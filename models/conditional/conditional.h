@@ -66,7 +66,7 @@ class ConditionalModel : public WrappedModel,
   ops::Scratch before_;                  // float64 [B]
   torch::Tensor fixed_rows_;             // bool [N, D], for sweeps: true at fixed sites
   ops::Scratch held_;                    // the same of every chain, [B, D]
-  torch::Tensor site_;                   // the sites of the latest conditional differences
+  ops::Scratch sites_;                   // of the latest conditional differences, int64 [B]
 };
 
 // Returns the model of the free sites. It is the joint model itself if nothing is fixed. `lasting`

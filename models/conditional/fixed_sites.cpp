@@ -177,9 +177,12 @@ void FixedSites::update(const torch::Tensor& whole, torch::Tensor& free) const {
   }
 }
 
-torch::Tensor FixedSites::sites_of(const torch::Tensor& entry) const {
-  if (same_sites_) return sites_[0].index_select(0, entry);
-  return rows_for_chains(sites_, entry.size(0)).gather(1, entry.unsqueeze(1)).squeeze(1);
+torch::Tensor FixedSites::sites_of(const torch::Tensor& entry, ops::Scratch& scratch) const {
+  torch::Tensor sites = ops::scratch_tensor<int64_t>(scratch, entry.sizes(), entry);
+  if (same_sites_) return at::index_select_out(sites, sites_[0], 0, entry);
+  torch::Tensor column = sites.unsqueeze(1);
+  at::gather_out(column, rows_for_chains(sites_, entry.size(0)), 1, entry.unsqueeze(1));
+  return sites;
 }
 
 torch::Tensor FixedSites::spare_energy(int64_t chains) const {

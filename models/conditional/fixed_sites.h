@@ -50,8 +50,8 @@ class FixedSites {
   torch::Tensor restrict(const torch::Tensor& whole) const;
   // Writes the entries of x_A of discrete states [B, D] into x_A [B, A], except for spare ones.
   void update(const torch::Tensor& whole, torch::Tensor& free) const;
-  // Returns the sites of x, int64 [B], that these entries of x_A belong to.
-  torch::Tensor sites_of(const torch::Tensor& entry) const;
+  // Returns, in scratch memory, the sites of x, int64 [B], that these entries of x_A belong to.
+  torch::Tensor sites_of(const torch::Tensor& entry, ops::Scratch& scratch) const;
   // Returns true at those of them that are spare, bool [B]; undefined if none can be.
   torch::Tensor spare_at(const torch::Tensor& entry) const;
 

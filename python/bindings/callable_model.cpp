@@ -226,8 +226,11 @@ std::string inexactness(EnergyModel& model, const torch::Tensor& x, torch::Tenso
     }
     if (x.size(0) < 2) return "";
     const int64_t half = x.size(0) / 2;
-    const double alone =
-        largest_difference(energy.narrow(0, 0, half), energies(x.narrow(0, 0, half)));
+    // Both halves: the energies of one may be those of the whole batch by chance, such as where
+    // energies are relative to the batch's largest.
+    const torch::Tensor halves =
+        torch::cat({energies(x.narrow(0, 0, half)), energies(x.narrow(0, half, x.size(0) - half))});
+    const double alone = largest_difference(energy, halves);
     if (alone > 0) {
       return fmt::format(kSentence, model.title(), "depend on the other states of a batch", alone);
     }

@@ -32,7 +32,8 @@ const std::vector<std::pair<std::string, Diagnostic>>& ess_kinds() {
 
 // Returns the diagnostic of a statistic [draws, chains] as a number, or that of every site of a
 // sample of states [draws, chains, D] as a tensor [D].
-py::object of_series(const py::object& given, const Diagnostic& diagnostic) {
+py::object of_series(const py::object& given, const std::optional<double>& rounding_given,
+                     const Diagnostic& diagnostic) {
   const torch::Tensor x = tensor_of(given, "x");
   require(x.dim() == 2 || x.dim() == 3,
           "x has shape [{}]; [draws, chains] or [draws, chains, D] is "
@@ -43,7 +44,8 @@ py::object of_series(const py::object& given, const Diagnostic& diagnostic) {
   std::vector<double> all;
   {
     const TorchStateGuard guard;
-    const double rounding = x.is_floating_point() ? rounding_of(x.scalar_type()) : kCarriedRounding;
+    const double rounding = rounding_given.value_or(
+        x.is_floating_point() ? rounding_of(x.scalar_type()) : kCarriedRounding);
     const torch::Tensor series = x.to(torch::kFloat64);
     for (int64_t site = 0; site < (x.dim() == 3 ? x.size(2) : 1); ++site) {
       all.push_back(
@@ -54,18 +56,20 @@ py::object of_series(const py::object& given, const Diagnostic& diagnostic) {
   return py::cast(torch::tensor(all, torch::kFloat64));
 }
 
-py::object ess(const py::object& x, const std::string& kind) {
+py::object ess(const py::object& x, const std::string& kind,
+               const std::optional<double>& rounding) {
   std::vector<std::string> names;
   for (const auto& [name, diagnostic] : ess_kinds()) {
-    if (name == kind) return of_series(x, diagnostic);
+    if (name == kind) return of_series(x, rounding, diagnostic);
     names.push_back(name);
   }
   fail("kind= is '{}'; known: {}", kind, fmt::join(names, ", "));
 }
 
-py::object rhat(const py::object& x) {
-  return of_series(
-      x, [](const torch::Tensor& series, double rounding) { return rank_rhat(series, rounding); });
+py::object rhat(const py::object& x, const std::optional<double>& rounding) {
+  return of_series(x, rounding, [](const torch::Tensor& series, double within) {
+    return rank_rhat(series, within);
+  });
 }
 
 // Returns the draws [draws, chains, D], or independent draws [N, D], as groups [G, draws, D].
@@ -102,7 +106,8 @@ py::object mmd(const py::object& x, const py::object& y, bool biased, bool stand
 }  // namespace
 
 void add_diagnostics(py::module_& module) {
-  module.def("ess", &ess, py::arg("x"), py::arg("kind") = "bulk",
+  module.def("ess", &ess, py::arg("x"), py::arg("kind") = "bulk", py::kw_only(),
+             py::arg("rounding") = py::none(),
              R"(Computes the effective sample size of draws.
 
 Args:
@@ -111,6 +116,9 @@ Args:
     kind: bulk and tail are those of Vehtari et al. (2021) for all chains together, which ArviZ
         calls ess_bulk and ess_tail; mean is the effective sample size of the papers, which is the
         mean over the chains of each chain's own.
+    rounding: values that differ by no more than this share of them count as equal, as they do where
+        one state's energies differ by rounding (default: 2^-40 for float64 and 2^-20 for float32).
+        2^-20 is needed for the energies of a float32 network, which are float64 in run.energy.
 
 Returns:
     a number for [draws, chains]; that of every site, float64 [D], for [draws, chains, D]. It is NaN
@@ -124,7 +132,7 @@ Example:
     >>> draws = torch.arange(400.0).remainder(7).view(100, 4)
     >>> ig.ess(draws) > 100
     True)");
-  module.def("rhat", &rhat, py::arg("x"),
+  module.def("rhat", &rhat, py::arg("x"), py::kw_only(), py::arg("rounding") = py::none(),
              R"(Computes R-hat of draws, which is close to 1 if the chains agree.
 
 It is the larger one of R-hat of the ranks and of the folded ranks (Vehtari et al. 2021), which
@@ -133,6 +141,9 @@ ArviZ calls rhat. Above 1.1 the chains have not converged.
 Args:
     x: draws of a statistic [draws, chains], such as run.energy, or of states [draws, chains, D]: a
         tensor, array or list.
+    rounding: values that differ by no more than this share of them count as equal, as they do where
+        one state's energies differ by rounding (default: 2^-40 for float64 and 2^-20 for float32).
+        2^-20 is needed for the energies of a float32 network, which are float64 in run.energy.
 
 Returns:
     a number for [draws, chains]; that of every site, float64 [D], for [draws, chains, D]. It is NaN

@@ -5,11 +5,12 @@ import json
 import numbers
 import os
 import tempfile
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from . import _isinglass
-from ._run import directory_for_all, interrupt, sample
+from ._run import directory_for_all, interrupt, refuse_other_run, sample
 from ._show import Shown
 from ._tables import (
     TABLES,
@@ -19,6 +20,7 @@ from ._tables import (
     refuse_unused,
     texts_of,
 )
+from ._targets import inexactness
 
 _LEFT_OUT = ("grid", "preset")
 _OF_GRIDS_BY_NAME = ("weights", "cache")
@@ -179,7 +181,12 @@ def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=N
     device = "cpu" if device is None else device
     keeper = None if out is not None else tempfile.TemporaryDirectory(prefix="isinglass-")
     directory = os.fspath(out) if out is not None else keeper.name
+    refuse_other_run(directory, "ablate", ("results.json",))
     os.makedirs(directory, exist_ok=True)
+    for target in (targets or {}).values():
+        inexact = inexactness(target)
+        if inexact:
+            warnings.warn(inexact, stacklevel=2)
     with contextlib.ExitStack() as stack:
         if grid is not None:
             _refuse_missing_file(grid)

@@ -77,6 +77,11 @@ TEST_F(OwnData, ImageSaysWhatRowsAre) {
       "evaluate --weights run/ema.pt --dataset rows.pt --radius 2 --chains 3 --steps 3 --out y");
   succeeds("train --quiet --resume run --iters 2");
   refused(resnet + "--image 4x4 --out x", "rows.pt have 12 pixels");
+  EXPECT_EQ(file_bytes(dir_ / "run/log.txt").find("are rows of 12 values"), std::string::npos);
+  succeeds(resnet + "--out wide");
+  EXPECT_NE(file_bytes(dir_ / "wide/log.txt")
+                .find("are rows of 12 values, which the convolutions take for images of 1x12"),
+            std::string::npos);
 }
 
 TEST_F(OwnData, InspectSaysWhatItReads) {

@@ -408,6 +408,24 @@ def test_ablation(tmp_path):
     assert "not a number" in broken.frame.error[0]
 
 
+def test_ablate_tells_what_is_not_exact_and_leaves_other_runs_alone(tmp_path):
+    module = torch.nn.Sequential(torch.nn.Linear(6, 1), torch.nn.Dropout(0.5),
+                                 torch.nn.Flatten(0)).train()
+    target = ig.energy(module, sites=6)
+    with pytest.warns(UserWarning, match="differ between two calls of the same states"):
+        ig.ablate(targets={"a": target}, samplers=["gwg"], chains=4, steps=10)
+    module.eval()
+    run = ig.sample(target, "gwg", chains=4, steps=10)
+    run.save(tmp_path / "run")
+    ig.train("rbm", torch.ones(30, 6), iters=1, batch=10, buffer=10, out=tmp_path / "fit")
+    for name in ("run", "fit"):
+        before = sorted((tmp_path / name).iterdir())
+        with pytest.raises(ig.Error, match="another kind of run; give another directory"):
+            ig.ablate(targets={"a": target}, samplers=["gwg"], chains=4, steps=10,
+                      out=tmp_path / name)
+        assert sorted((tmp_path / name).iterdir()) == before
+
+
 def test_ablate_passes_on_what_a_callable_raises(tmp_path):
     def wrong(x):
         raise LookupError("mine")

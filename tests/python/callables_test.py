@@ -292,6 +292,16 @@ def test_energies_that_are_not_those_of_states_are_told(make, words):
 
 
 
+def test_energies_that_depend_on_the_batch_in_its_second_half_alone_are_told():
+    def energy(x):
+        late = torch.arange(len(x)) >= len(x) // 2
+        return x.sum(1) + torch.where(late, 0.1 * x.sum(), 0)
+
+    with pytest.warns(UserWarning, match="depend on the other states of a batch"):
+        run = ig.sample(ig.energy(energy, sites=SITES), "gibbs", chains=8, steps=3)
+    assert run.summary["exact"] is False
+
+
 def test_states_may_be_forbidden():
     """U is +infinity where two neighbouring sites are both 1."""
     def energy(x):

@@ -73,6 +73,26 @@ def test_a_run_and_its_summary_agree():
     assert ig.ess(run.samples).shape == (16,)
 
 
+def test_rounding_of_a_float32_network_is_no_disagreement():
+    """One state has nearly all the mass. A network computes its energy with other roundings in
+    other rows of a batch, which are chains."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64),
+                              torch.nn.Tanh(), torch.nn.Linear(64, 1), torch.nn.Flatten(0))
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.mul_(2)
+    field = 1.6 * torch.linspace(3.5, 5, 8)
+    target = ig.energy(lambda x: 3 * net(x) + x @ field, sites=8)
+    run = ig.sample(target, "gibbs", chains=37, burn_in=100, steps=600, seed=1)
+    assert run.summary["rhats"]["energy"] < 1.05
+    assert ig.rhat(run.energy, rounding=2**-20) == run.summary["rhats"]["energy"]
+    assert ig.ess(run.energy, rounding=2**-20) == run.summary["ess"]["bulk"]
+    for options in ({"steps": 300}, {"method": "tempering", "steps": 600, "rungs": 6}):
+        found = ig.evaluate(target, sampler="gibbs", chains=37, seed=1, **options)
+        assert found.values["verdict"] == "closed", found
+
+
 def test_undefined_diagnostics_are_nan():
     assert math.isnan(ig.ess(torch.zeros(100, 4)))
     assert math.isnan(ig.ess(torch.randn(3, 4)))

@@ -428,6 +428,19 @@ def test_calls_within_calls_on_targets():
     assert "copy.deepcopy" in said[0]
 
 
+def test_a_setting_that_is_changed_meanwhile_stays(ising):
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("high")
+        run = ig.sample(ising, "gwg", chains=2, steps=5,
+                        callback=lambda _: torch.set_float32_matmul_precision("medium"))
+        assert len(run.samples) == 5 and torch.get_float32_matmul_precision() == "medium"
+        ig.sample(ising, "gwg", chains=2, steps=5)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def test_other_threads_run_meanwhile(ising):
     """The GIL is released while our code runs."""
     counted = [0]

@@ -316,3 +316,12 @@ def test_state_dicts_follow_changed_parameters():
     ising.parameters()["theta"].fill_(0.7)
     state.load_state_dict(kept)
     assert torch.allclose(state.energy, ising.energy(state.x).double())
+
+
+def test_points_have_classes():
+    points = torch.randn(300, 2)
+    labels = (points[:, 0] > 0).long()
+    options = {"objective": "classify", "iters": 3, "batch": 10, "warmup": 0}
+    assert ig.train("mlp", points, labels=labels, **options).iteration == 3
+    with pytest.raises(ig.Error, match="at most 1048576 are possible"):
+        ig.train("mlp", points, labels=labels * 900_000_000, **options)

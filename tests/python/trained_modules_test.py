@@ -1,5 +1,6 @@
 """The trainer takes each parameter of a module once, and leaves the final state in the module."""
 import gc
+import re
 import weakref
 
 import pytest
@@ -136,6 +137,8 @@ def replace_head(module):
     (transpose, r"with the strides \[1, 32\]"),
     (lambda module: module.double(), r"a parameter is float64"),
     (replace_head, r"the parameter 'net\.4\.weight' of energy Mlp is no longer the tensor"),
+    (lambda module: module.net[0].requires_grad_(False),
+     r"the parameter 'net\.0\.weight' of energy Mlp no longer requires a gradient"),
     (lambda module: module.load_state_dict(module.state_dict(), assign=True),
      "is no longer the tensor")])
 def test_parameters_that_a_callback_changes(change, words):
@@ -144,6 +147,33 @@ def test_parameters_that_a_callback_changes(change, words):
         ig.train(module, bars(60), iters=5,
                  callback=lambda m: change(module) if m["iteration"] == 2 else None, **OPTIONS)
     assert "\n" not in str(caught.value)
+
+
+def test_a_module_that_replaces_its_parameters_while_it_computes():
+    """The fused optimiser walks memory without a look at its size. Where the module is called by
+    its sampler, what it replaces is a stand-in for the parameter, and training goes on."""
+    class Growing(Mlp):
+        calls, last = 0, 0
+
+        def forward(self, x):
+            self.calls += 1
+            if self.calls == self.last:
+                self.net[0].weight.data = torch.randn(4000, SITES)
+                self.net[0].bias.data = torch.zeros(4000)
+                self.net[2].weight.data = torch.randn(32, 4000)
+            return super().forward(x)
+
+    refused = 0
+    for call in range(6, 26):
+        module = Growing(SITES)
+        module.last = call
+        try:
+            ig.train(module, bars(60), iters=5, **OPTIONS)
+        except (ig.Error, RuntimeError) as error:  # the second is torch's own
+            words = "its layout must not change|must not replace|returned an invalid gradient"
+            assert re.search(words, str(error)), error
+            refused += 1
+    assert refused > 0
 
 
 def test_parameters_without_memory_of_their_own():

@@ -194,6 +194,11 @@ void require_labels(const torch::Tensor& labels, int64_t images, const std::stri
           labels.size(0), images, name);
   const auto least = labels.to(torch::kInt64).min().item<int64_t>();
   require(least >= 0, "a label of {} is {}; classes are whole numbers from 0", name, least);
+  const auto largest = labels.to(torch::kInt64).max().item<int64_t>();
+  require(largest < kMostClasses,
+          "a label of {} is {}, so that the model would have {} classes; at most {} are possible, "
+          "numbered from 0",
+          name, largest, static_cast<double>(largest) + 1, kMostClasses);
 }
 
 void set_image_size(Dataset& data, int64_t height, int64_t width) {

@@ -75,8 +75,9 @@ Dataset load_points(const std::string& name, const std::filesystem::path& data_d
 // load_labels() returns the classes of the training images, int64 [N] from 0, from the data set or
 // from the file. Throws Error as load_dataset() does, and if the set has no classes.
 torch::Tensor load_labels(const std::string& name, const std::filesystem::path& data_dir);
-// Throws Error unless the labels are whole numbers from 0, one for each of the `images` images of
-// the set `name`.
+inline constexpr int64_t kMostClasses = 1 << 20;
+// Throws Error unless the labels are whole numbers from 0 and below kMostClasses, one for each of
+// the `images` images of the set `name`.
 void require_labels(const torch::Tensor& labels, int64_t images, const std::string& name);
 
 // Sets the height and width of the images. Flat images take any size with as many pixels; others

@@ -68,6 +68,7 @@ torch::Tensor ClassifyObjective::chains() const {
 }
 
 void ClassifyObjective::draw_data(const std::filesystem::path& file) {
+  if (height_ == 1) return;  // these points are not images
   write_picture_grid(file, batches_.states(1).slice(0, 0, kPictures), height_, width_,
                      kPictureColumns);
 }

@@ -68,13 +68,19 @@ void Adam::set_learning_rate(double learning_rate) {
   shrink_.fill_(1 - learning_rate * weight_decay_);
 }
 
+// The layout is looked at again, because a module may have replaced a parameter's data in its own
+// forward pass.
 void Adam::step(const torch::Tensor& skip) {
   torch::NoGradGuard no_grad;
+  require_same(parameters_, first_);
   std::vector<torch::Tensor> gradients;
   for (const torch::Tensor& p : parameters_) {
     const torch::Tensor& gradient = p.grad();
-    TORCH_INTERNAL_ASSERT(gradient.defined() && gradient.layout() == torch::kStrided &&
-                          gradient.sizes() == p.sizes());
+    TORCH_INTERNAL_ASSERT(gradient.defined() && gradient.layout() == torch::kStrided);
+    require(gradient.sizes() == p.sizes() && gradient.device() == p.device(),
+            "the gradient of a parameter is {}, but the parameter is {}; a module must not replace "
+            "its parameters while it computes",
+            text_of(gradient), text_of(p));
     gradients.push_back(laid_out_alike(gradient, p) ? gradient
                                                     : torch::empty_like(p).copy_(gradient));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/diagnostics/energy_rounding.h"
 #include "engine/diagnostics/rank_normalised.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
@@ -62,7 +63,7 @@ GroundTruth block_gibbs_truth(EnergyModel& model, torch::Device device,
     const Stretch late = sweep(*sampler, model, state, params, truth.sweeps, stop);
     if (late.energies.empty()) break;
     truth.sweeps *= 2;
-    truth.rhat = rank_rhat(torch::stack(late.energies));
+    truth.rhat = rank_rhat(torch::stack(late.energies), energy_rounding(model, state.x));
     if (!(truth.rhat < options.converged_rhat)) continue;
     const torch::Tensor draws = torch::stack(late.states, 1);
     truth.draws = draws.slice(0, 0, options.chains).clone();

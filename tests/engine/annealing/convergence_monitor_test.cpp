@@ -5,13 +5,16 @@
 
 #include <cmath>
 
+#include "engine/diagnostics/ties.h"
+
 namespace isinglass::convergence_monitor_test {
 namespace {
 
 // Returns R̂ after the first check, for energies that stay constant.
 double rhat_of(const torch::Tensor& energy) {
   ConvergenceMonitor watch(energy.size(0), torch::kCPU);
-  for (int64_t step = 1; !watch.check(1, energy, Ranks::single_process()); ++step) {
+  for (int64_t step = 1; !watch.check(1, energy, kCarriedRounding, Ranks::single_process());
+       ++step) {
     if (step > 10000) return -1;
   }
   return watch.rhat();

@@ -212,16 +212,17 @@ TEST(BestSolution, IsTheBestFeasibleStateOfAllSteps) {
     best.on_step(0, true, state);
   };
   EXPECT_FALSE(best.found());
-  show(torch::tensor({{1, 1, 1, 1, 1, 1}, {1, 1, 0, 0, 0, 0}}));  // the least energy, infeasible
+  // The first chain has the least energy; all three are infeasible.
+  show(torch::tensor({{1, 1, 1, 1, 1, 1}, {1, 1, 0, 0, 0, 0}, {1, 1, 0, 0, 0, 0}}));
   EXPECT_FALSE(best.found());
   show(torch::tensor({{1, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 0, 0}, {1, 1, 1, 1, 1, 0}}));
   EXPECT_EQ(best.value(), 2);
   EXPECT_EQ(best.step(), 2);
   EXPECT_EQ(best.chain(), 11);
-  show(torch::tensor({{0, 0, 1, 1, 0, 0}, {1, 1, 1, 1, 1, 1}}));  // no better
+  show(torch::tensor({{0, 0, 1, 1, 0, 0}, {1, 1, 1, 1, 1, 1}, {1, 0, 0, 0, 0, 0}}));  // no better
   EXPECT_EQ(best.step(), 2);
   EXPECT_TRUE(torch::equal(best.state(), torch::tensor({{0, 1, 0, 1, 0, 0}}).to(torch::kUInt8)));
-  show(torch::tensor({{0, 1, 1, 1, 1, 1}}));
+  show(torch::tensor({{1, 0, 0, 0, 0, 0}, {0, 1, 1, 1, 1, 1}, {1, 0, 0, 0, 0, 0}}));
   EXPECT_EQ(best.value(), 5);
   EXPECT_EQ(best.step(), 4);
 }
