@@ -11,7 +11,8 @@
 namespace isinglass {
 
 // Returns the rounding of a model's energies. One that has no parameters of fewer bits than float64
-// is evaluated at states x, all of them, since a module in training mode may refuse a batch of one.
+// is evaluated at states x [B, D], all of them, since a module in training mode may refuse a batch
+// of one. The result is the same on all ranks, also on one without chains.
 inline double energy_rounding(EnergyModel& model, const torch::Tensor& x) {
   const auto is_short = [](const torch::Tensor& tensor) {
     return tensor.is_floating_point() && tensor.scalar_type() != torch::kFloat64;
@@ -23,7 +24,8 @@ inline double energy_rounding(EnergyModel& model, const torch::Tensor& x) {
   }
   const torch::NoGradGuard no_grad;
   const FullPrecision full;
-  return rounding_of(model.energy(x).scalar_type());
+  const bool any = x.size(0) > 0;
+  return rounding_of(model.energy(any ? x : x.new_zeros({2, x.size(1)})).scalar_type());
 }
 
 }  // namespace isinglass
