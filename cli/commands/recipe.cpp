@@ -162,13 +162,14 @@ std::vector<Stage> stages_of(const Options& options, const fs::path& out) {
   const std::string where = is_file ? name : "recipe " + name;
   const fs::path folder = is_file ? fs::absolute(name).parent_path() : fs::current_path();
   const toml::table recipe = parse_toml(recipe_text(name), where);
+  const OptionTable evaluation = options_of<EvaluateSpec>();
   OptionValues shared = options.said();
   for (const auto& [key, node] : recipe) {
     if (key == "stage") continue;
     require(key == "dataset" && node.is_string(),
             "{}: unknown key '{}'; dataset and [[stage]] are known", where, key.str());
-    const Option& dataset = *find_option(options_of<EvaluateSpec>(), "dataset");
-    shared.try_emplace("dataset", starting_at(folder, dataset, *node.value<std::string>()));
+    const Option* dataset = find_option(evaluation, "dataset");
+    shared.try_emplace("dataset", starting_at(folder, *dataset, *node.value<std::string>()));
   }
   const toml::array* tables = recipe["stage"].as_array();
   require(tables && tables->is_array_of_tables(), "{} has no [[stage]]", where);
