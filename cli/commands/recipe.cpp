@@ -160,7 +160,8 @@ std::vector<Stage> stages_of(const Options& options, const fs::path& out) {
   const std::string& name = options.text("recipe");
   const bool is_file = is_recipe_file(name);
   const std::string where = is_file ? name : "recipe " + name;
-  const fs::path folder = is_file ? fs::absolute(name).parent_path() : fs::current_path();
+  const fs::path folder =
+      is_file ? fs::absolute(name).lexically_normal().parent_path() : fs::current_path();
   const toml::table recipe = parse_toml(recipe_text(name), where);
   const OptionTable evaluation = options_of<EvaluateSpec>();
   OptionValues shared = options.said();
