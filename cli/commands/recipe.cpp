@@ -184,16 +184,16 @@ std::vector<Stage> stages_of(const Options& options, const fs::path& out) {
   return stages;
 }
 
-Json state_of(const std::vector<Stage>& stages, const std::string& recipe = {}) {
-  Json state = {{"recipe", recipe}, {"stages", Json::array()}};
+Json json_of(const std::vector<Stage>& stages) {
+  Json list = Json::array();
   for (const Stage& stage : stages) {
-    state["stages"].push_back({{"name", stage.name},
-                               {"command", stage.command->name},
-                               {"arguments", stage.arguments},
-                               {"seconds", stage.seconds},
-                               {"finished", stage.finished}});
+    list.push_back({{"name", stage.name},
+                    {"command", stage.command->name},
+                    {"arguments", stage.arguments},
+                    {"seconds", stage.seconds},
+                    {"finished", stage.finished}});
   }
-  return state;
+  return list;
 }
 
 // Takes over the times of stages and whether they are finished. Throws Error if the directory holds
@@ -214,7 +214,7 @@ void take_over(std::vector<Stage>& stages, const fs::path& out) {
       before.at("stages").at(i).at("finished").get_to(stages[i].finished);
     }
     // As text, in which bytes that are not UTF-8 are the same again.
-    same = text_of(state_of(stages).at("stages")) == text_of(before.at("stages"));
+    same = text_of(json_of(stages)) == text_of(before.at("stages"));
   } catch (const Json::exception&) {  // It was changed by hand.
   }
   require(same, "--out {} holds a recipe with other commands; give another directory",
@@ -264,7 +264,8 @@ std::string run_recipe(const Options& options) {
   take_over(stages, out);
   const auto save = [&] {
     fs::create_directories(out);
-    write_file(out / kRecipeFile, text_of(state_of(stages, recipe), 2) + "\n");
+    const Json state = {{"recipe", recipe}, {"stages", json_of(stages)}};
+    write_file(out / kRecipeFile, text_of(state, 2) + "\n");
   };
   save();
   Json results = Json::object();

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/diagnostics/ties.h"
+#include "engine/diagnostics/energy_rounding.h"
 #include "io/error.h"
 #include "kernels/random/philox.h"
 #include "models/full_precision.h"
@@ -69,7 +69,7 @@ std::pair<torch::Tensor, double> differences_of(EnergyModel& model, const torch:
                        torch::TensorOptions(torch::kFloat64).device(x.device()));
   } else {
     const torch::Tensor before = model.energy(x);
-    rounding = rounding_of(before.scalar_type());
+    rounding = energy_rounding(model, before.scalar_type());
     from = before.to(torch::kFloat64);
   }
   std::vector<torch::Tensor> columns;

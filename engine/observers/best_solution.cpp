@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/diagnostics/ties.h"
+#include "engine/diagnostics/energy_rounding.h"
 #include "engine/run/initial_states.h"
 #include "io/pt/entries.h"
 #include "models/full_precision.h"
@@ -34,13 +34,13 @@ double BestSolution::rounding_at(double value) const {
 // Returns the best value computed in float64 from the state alone, if the model computes energies
 // in float64; otherwise the value with which the chain moved.
 double BestSolution::value_of_state() const {
-  if (!chain_ids_.defined() || rounding_ != kCarriedRounding) return best_.value;
+  if (!chain_ids_.defined()) return best_.value;
   const torch::NoGradGuard no_grad;
   const FullPrecision full;
   // A module in training mode may refuse a batch of one.
   const torch::Tensor twice = best_.state.to(chain_ids_.device()).repeat({2, 1});
   const torch::Tensor value = problem_ ? problem_->objective(twice) : -model_.energy(twice);
-  return value[0].item<double>();
+  return value.scalar_type() == torch::kFloat64 ? value[0].item<double>() : best_.value;
 }
 
 void BestSolution::on_step(int64_t, bool, const ChainState& state) {
@@ -53,7 +53,7 @@ void BestSolution::on_step(int64_t, bool, const ChainState& state) {
     const FullPrecision full;
     const torch::Tensor typical = model_.energy(
         random_states(model_.space(), torch::arange(kTypicalStates), /*seed=*/0, state.x.device()));
-    rounding_ = rounding_of(typical.scalar_type());
+    rounding_ = energy_rounding(model_, typical.scalar_type());
     const torch::Tensor size = typical.to(torch::kCPU, torch::kFloat64).abs();
     const torch::Tensor finite = size.masked_select(size.isfinite());
     scale_ = finite.numel() > 0 ? finite.median().item<double>() : 0;

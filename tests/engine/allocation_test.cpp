@@ -123,6 +123,18 @@ class Allocation : public testing::Test {
     });
   }
 
+  // Expects that no sampler's steps of other chains free what a step of the model holds.
+  static void expect_buffers_stay(EnergyModel& model, const std::string& label) {
+    for (const SamplerEntry& entry : sampler_registry()) {
+      if (!entry.fits(model)) continue;
+      SCOPED_TRACE(label + " " + entry.name);
+      SamplerOptions options;
+      if (entry.option("block")) options.block = 2;
+      if (entry.option("group")) options.group = 1;
+      EXPECT_EQ(given_back_by_others(model, *make_sampler(entry.name, options, model)), 0);
+    }
+  }
+
  private:
   c10::Allocator* original_ = nullptr;
   CountingAllocator counting_;
@@ -195,14 +207,7 @@ TEST_F(Allocation, NoMoreThanTheModelItselfOfTrajectories) {
 TEST_F(Allocation, StaysWhenOtherChainsComeBetween) {
   for (const ModelSample& sample : model_samples()) {
     const auto model = load_sample(sample);
-    for (const SamplerEntry& entry : sampler_registry()) {
-      if (!entry.fits(*model)) continue;
-      SCOPED_TRACE(sample.label + " " + entry.name);
-      SamplerOptions options;
-      if (entry.option("block")) options.block = 2;
-      if (entry.option("group")) options.group = 1;
-      EXPECT_EQ(given_back_by_others(*model, *make_sampler(entry.name, options, *model)), 0);
-    }
+    expect_buffers_stay(*model, sample.label);
   }
 }
 
@@ -214,14 +219,7 @@ TEST_F(Allocation, OfAnAnnealedModelStaysWhenOtherChainsComeBetween) {
     const Factorised start = Factorised::uniform(target->space(), torch::kCPU);
     TemperedModel model(*target, &start, torch::kCPU);
     model.set_beta(0.5);
-    for (const SamplerEntry& entry : sampler_registry()) {
-      if (!entry.fits(model)) continue;
-      SCOPED_TRACE(sample.label + " " + entry.name);
-      SamplerOptions options;
-      if (entry.option("block")) options.block = 2;
-      if (entry.option("group")) options.group = 1;
-      EXPECT_EQ(given_back_by_others(model, *make_sampler(entry.name, options, model)), 0);
-    }
+    expect_buffers_stay(model, sample.label);
   }
 }
 
@@ -234,14 +232,7 @@ TEST_F(Allocation, OfAConditionalModelStaysWhenOtherChainsComeBetween) {
     given[1] = 1;
     const auto model = conditional_model(
         joint, FixedSites(joint->space(), given, "the values", torch::kCPU), /*lasting=*/true);
-    for (const SamplerEntry& entry : sampler_registry()) {
-      if (!entry.fits(*model)) continue;
-      SCOPED_TRACE(sample.label + " " + entry.name);
-      SamplerOptions options;
-      if (entry.option("block")) options.block = 2;
-      if (entry.option("group")) options.group = 1;
-      EXPECT_EQ(given_back_by_others(*model, *make_sampler(entry.name, options, *model)), 0);
-    }
+    expect_buffers_stay(*model, sample.label);
   }
 }
 

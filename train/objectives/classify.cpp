@@ -2,7 +2,6 @@
 #include "train/objectives/classify.h"
 
 #include "io/error.h"
-#include "io/picture.h"
 #include "io/sha256.h"
 #include "models/network/classifier.h"
 
@@ -68,9 +67,7 @@ torch::Tensor ClassifyObjective::chains() const {
 }
 
 void ClassifyObjective::draw_data(const std::filesystem::path& file) {
-  if (height_ == 1) return;  // these points are not images
-  write_picture_grid(file, batches_.states(1).slice(0, 0, kPictures), height_, width_,
-                     kPictureColumns);
+  draw_images(file, batches_.states(1), height_, width_);
 }
 
 }  // namespace isinglass

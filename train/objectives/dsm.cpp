@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "io/picture.h"
 #include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
 
@@ -25,12 +24,6 @@ DsmOptions checked(const DsmOptions& o, const EnergyModel& model, const Dataset&
           "the model has {} sites, but the points of '{}' have {} coordinates", space.sites,
           data.name, data.train.size(1));
   return o;
-}
-
-void draw_images(const std::filesystem::path& file, const torch::Tensor& images, int64_t height,
-                 int64_t width) {
-  if (height == 1) return;  // these points are not images
-  write_picture_grid(file, images.clamp(0, 1), height, width, kPictureColumns);
 }
 
 }  // namespace
@@ -90,8 +83,7 @@ torch::Tensor DsmObjective::chains() const {
 }
 
 void DsmObjective::draw_data(const std::filesystem::path& file) {
-  const torch::Tensor states = batches_.states(1);
-  draw_images(file, states.slice(0, 0, kPictures), height_, width_);
+  draw_images(file, batches_.states(1), height_, width_);
 }
 
 void DsmObjective::draw_samples(EnergyModel& model, const std::filesystem::path& file) {

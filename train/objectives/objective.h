@@ -21,6 +21,10 @@ namespace isinglass {
 
 // The images of a picture that an objective draws, and those in a row of it.
 inline constexpr int64_t kPictures = 100, kPictureColumns = 10;
+// Draws the first of real-valued images [N, height·width], whose values from 0 to 1 are grey
+// levels. Rows of height 1 are points, of which nothing is drawn.
+void draw_images(const std::filesystem::path& file, const torch::Tensor& images, int64_t height,
+                 int64_t width);
 
 // An iteration's batch, which Objective::draw() makes for loss() and keep(). An objective fills in
 // the fields that it uses. If loss() is captured in a CUDA graph, the tensors that it reads have
