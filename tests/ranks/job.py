@@ -2,7 +2,6 @@
 loopback.
 """
 import os
-import re
 import resource
 import shutil
 import socket
@@ -52,11 +51,6 @@ class Rank:
             self.process.kill()
             self.process.wait()
             return "hung"
-
-    def catches(self, number):
-        """Returns whether the process has a handler for a signal, which would otherwise end it."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return bool(int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> (number - 1) & 1)
 
     def said(self):
         return self.err.read_text()
