@@ -3,6 +3,7 @@
 #include "models/density/bayesnet.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -219,6 +220,21 @@ torch::Tensor read_table(UaiReader& in, const torch::Tensor& scope,
 // Holds an index and a stride, of a variable in a factor's table or the reverse.
 using Place = std::pair<int64_t, int64_t>;
 
+// Returns the indices and the strides of the rows, one after another, int64 [N], and the place at
+// which each row begins, int64 [rows + 1].
+std::array<torch::Tensor, 3> joined(const std::vector<std::vector<Place>>& rows) {
+  std::vector<int64_t> index, stride, first = {0};
+  for (const auto& row : rows) {
+    for (const auto& [i, step] : row) {
+      index.push_back(i);
+      stride.push_back(step);
+    }
+    first.push_back(std::ssize(index));
+  }
+  return {torch::tensor(index, torch::kInt64), torch::tensor(stride, torch::kInt64),
+          torch::tensor(first, torch::kInt64)};
+}
+
 // Returns the indices and the strides of the rows, int64 [N, most in a row]. Unused places are 0.
 std::pair<torch::Tensor, torch::Tensor> padded(const std::vector<std::vector<Place>>& rows) {
   size_t most = 1;
@@ -265,9 +281,13 @@ BayesNetModel::BayesNetModel(const std::vector<int64_t>& values,
   const auto [scope, stride] = padded(scopes);
   scope_ = register_buffer("scope", scope);
   stride_ = register_buffer("stride", stride);
-  const auto [own_factor, own_stride] = padded(own);
+  const auto [own_factor, own_stride, first_own] = joined(own);
   own_factor_ = register_buffer("own_factor", own_factor);
   own_stride_ = register_buffer("own_stride", own_stride);
+  first_own_ = register_buffer("first_own", first_own);
+  const torch::Tensor number = first_own.diff();
+  own_site_ = register_buffer("own_site", torch::repeat_interleave(number));
+  most_own_ = number.max().item<int64_t>();
   forbid(values, evidence);
 }
 
@@ -331,9 +351,7 @@ torch::Tensor BayesNetModel::energy(const torch::Tensor& x) {
 
 void BayesNetModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor all = entries(x), value = x.to(torch::kInt64), present = looked_up(value);
-  const torch::Tensor own =
-      all.index_select(1, own_factor_.flatten()).view({-1, variables_, own_factor_.size(1)});
-  const torch::Tensor here = costs(own);
+  const torch::Tensor own = all.t().index_select(0, own_factor_), here = costs(own);  // [P, B]
   torch::Tensor energy = costs(all).sum(1), penalty;
   if (forbidden_.defined()) {
     penalty = penalties(value);
@@ -341,10 +359,14 @@ void BayesNetModel::evaluate_differences(const torch::Tensor& x, Evaluation& out
   }
   store(out.energy, energy);
   const auto to = [&](const torch::Tensor& k) {  // U(x) − U(x with x_i ← k_i) for all sites i
-    const torch::Tensor moved = own + (looked_up(k) - present).unsqueeze(2) * own_stride_;
-    torch::Tensor difference = (here - costs(moved)).sum(2);
+    const torch::Tensor change = (looked_up(k) - present).t().index_select(0, own_site_);
+    const torch::Tensor less = here - costs(own + change * own_stride_.unsqueeze(1));
+    torch::Tensor difference =
+        torch::segment_reduce(less, "sum", /*lengths=*/{}, /*indices=*/{}, /*offsets=*/first_own_,
+                              /*axis=*/0, /*unsafe=*/true, /*initial=*/0.0)
+            .t();
     if (penalty.defined()) difference += penalty - penalties(k);
-    return difference.to(torch::kFloat32);
+    return difference.to(torch::kFloat32).contiguous();
   };
   if (values_ == 2) return store(out.differences, to(1 - value));
   std::vector<torch::Tensor> columns;
@@ -354,8 +376,16 @@ void BayesNetModel::evaluate_differences(const torch::Tensor& x, Evaluation& out
 
 void BayesNetModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                             torch::Tensor& out) {
-  const torch::Tensor own = entries_of(x, own_factor_.index_select(0, site));
-  const torch::Tensor stride = own_stride_.index_select(0, site);
+  // A site with fewer factors than another has strides of 0 in their place, which change nothing.
+  const torch::Tensor first = first_own_.index_select(0, site).unsqueeze(1);
+  const torch::Tensor number = first_own_.index_select(0, site + 1).unsqueeze(1) - first;
+  // The largest number among these sites is read where that does not wait for the device.
+  const bool known = x.is_cpu() && x.size(0) > 0;
+  const torch::Tensor nth =
+      torch::arange(known ? number.max().item<int64_t>() : most_own_, site.options());
+  const torch::Tensor pair = (first + nth).clamp_max(own_factor_.size(0) - 1);
+  const torch::Tensor own = entries_of(x, own_factor_.take(pair));
+  const torch::Tensor stride = own_stride_.take(pair).mul_(nth < number);
   const torch::Tensor value = x.gather(1, site.unsqueeze(1)).to(torch::kInt64);
   const torch::Tensor last = last_.defined()
                                  ? last_.to(torch::kInt64).index_select(0, site).unsqueeze(1)

@@ -90,9 +90,14 @@ class BayesNetModel : public EnergyModel, public HasConditionals, public HasEner
   int64_t variables_, values_;
   torch::Tensor cost_;    // float64 [Σ K^V]: −log of all tables, concatenated
   torch::Tensor offset_;  // int64 [F]: index at which each factor's table begins
-  // Hold the variables of each factor and their strides in its table, int64 [F, V], and the factors
-  // of each variable and its strides in them, int64 [D, P]. Unused places have stride 0.
-  torch::Tensor scope_, stride_, own_factor_, own_stride_;
+  // Hold the variables of each factor and their strides in its table, int64 [F, V]. Unused places
+  // have stride 0.
+  torch::Tensor scope_, stride_;
+  // Hold all P pairs of a variable and a factor that contains it, by variable: the factor, the
+  // stride in its table and the variable, int64 [P], and the first pair of each variable,
+  // int64 [D + 1]. A variable has most_own_ pairs at most.
+  torch::Tensor own_factor_, own_stride_, own_site_, first_own_;
+  int64_t most_own_;
   // Hold the last value of each variable, int64 [D], and the cost of forbidden values, float64
   // [D, K]. Both are undefined if nothing is forbidden.
   torch::Tensor last_, forbidden_;

@@ -197,5 +197,55 @@ TEST(BayesNetFile, MarkovNetworksAreProductsOfTables) {
   expect_refused("MARKOV 1 2 1 1 0 2 1 inf", "is inf; a finite number from 0 is needed");
 }
 
+// Tables stay as small as the network is where one variable is in most of the factors.
+TEST(BayesNetHub, CostsWhatItsFactorsDo) {
+  constexpr int64_t kLeaves = 3000;
+  std::vector<BayesNetFactor> factors = {
+      {torch::tensor({0}, torch::kInt64), torch::tensor({.5, .2, .3}, torch::kFloat64)}};
+  torch::manual_seed(1);
+  for (int64_t leaf = 1; leaf <= kLeaves; ++leaf) {
+    factors.push_back(
+        {torch::tensor({int64_t{0}, leaf}, torch::kInt64), torch::rand({9}, torch::kFloat64)});
+  }
+  BayesNetModel net(std::vector<int64_t>(kLeaves + 1, 3), factors);
+  int64_t numbers = 0;
+  for (const torch::Tensor& buffer : net.buffers()) numbers += buffer.numel();
+  EXPECT_LT(numbers, 32 * kLeaves);
+
+  const torch::Tensor x = torch::randint(3, {4, kLeaves + 1}, torch::kUInt8);
+  Evaluation out;
+  net.evaluate_differences(x, out);
+  EXPECT_LT((out.energy - net.energy(x)).abs().max().item<double>(), 1e-9);
+  const torch::Tensor sites = torch::tensor({int64_t{0}, int64_t{1}, kLeaves, int64_t{7}});
+  torch::Tensor conditional;
+  net.conditional_differences(x, sites, conditional);
+  for (int64_t k = 0; k < 3; ++k) {
+    for (int64_t chain = 0; chain < 4; ++chain) {
+      const int64_t site = sites[chain].item<int64_t>();
+      torch::Tensor moved = x.slice(0, chain, chain + 1).clone();
+      const double before = net.energy(moved).item<double>();
+      moved[0][site] = k;
+      const double less = before - net.energy(moved).item<double>();
+      EXPECT_NEAR(conditional[chain][k].item<double>(), -less, 1e-6 * (1 + std::abs(less)));
+      EXPECT_NEAR(out.differences[chain][site][k].item<double>(), less,
+                  1e-6 * (1 + std::abs(less)));
+    }
+  }
+}
+
+// The factors of a network may contain none of its variables.
+TEST(BayesNetHub, VariablesMayBeInNoFactor) {
+  BayesNetModel net({2, 2},
+                    {{torch::empty({0}, torch::kInt64), torch::tensor({2.0}, torch::kFloat64)}});
+  const torch::Tensor x = torch::tensor({0, 1, 1, 1}, torch::kUInt8).view({2, 2});
+  Evaluation out;
+  net.evaluate_differences(x, out);
+  EXPECT_TRUE(torch::equal(out.differences, torch::zeros({2, 2})));
+  torch::Tensor conditional;
+  net.conditional_differences(x, torch::tensor({0, 1}, torch::kInt64), conditional);
+  EXPECT_TRUE(torch::equal(conditional, torch::zeros_like(conditional)));
+  EXPECT_NEAR(net.energy(x)[0].item<double>(), -std::log(2.0), 1e-12);
+}
+
 }  // namespace
 }  // namespace isinglass::bayesnet_test
