@@ -15,26 +15,38 @@ struct LatticePathScratch : SamplerScratch {
   torch::Tensor longest;  // int32 [steps per call]: the longest path length of each step
 };
 
-// Returns true if general steps are faster on a CPU. For each of `moves` moves, a fused step
-// re-evaluates the neighbours of the moved site, each over its own neighbours: Σ_j d_j²/n bonds on
-// average, for sites with d_j neighbours. A general step evaluates all n sites and Σ_j d_j bonds,
-// eight chains at once: once, or, for exact differences, once a move. The factors are fitted to
-// the CPU time of steps on graphs of 500 and 2000 sites with 12 to 120 neighbours;
-// scripts/dense_paths.py compares the choice with general steps. With tables of couplings both read
-// the K couplings of a bond together, which takes about as long.
+// Returns true if general steps are faster on a CPU. The unit of the estimates is the time of a bond
+// in a fused step without kept fields, some 25 ns; they are fitted to the CPU time of steps on
+// graphs of 500 to 2000 sites with 12 to 400 neighbours. scripts/dense_paths.py compares the choice
+// with general steps.
+//
+// For each of `moves` moves, a fused step re-evaluates the neighbours of the moved site, each over
+// its own neighbours: Σ_j d_j²/n bonds on average, for sites with d_j neighbours. With kept fields
+// it adds to the neighbours' fields, and computes the weights of the sites with other fields anew:
+// once, or, for exact differences, once a move. A general step evaluates all n sites and Σ_j d_j
+// bonds, eight chains at once, or n² of a matrix: once, or once a move. With tables of couplings
+// both read the K couplings of a bond together, which takes about as long.
 bool general_steps_are_faster(const ops::LatticeTensors& lattice, LocalTable what, double moves) {
-  constexpr double kFewNeighbours = 8;                 // Grids have no more.
-  constexpr double kPerSite = 0.36, kPerBond = 0.018;  // The unit is a bond of a fused step.
-  constexpr double kDifferences = 2.4;                 // They cost more than a gradient.
-  constexpr double kPerTableBond = 0.8;
+  constexpr double kFewNeighbours = 8;  // Grids have no more.
+  constexpr double kPerSite = 0.36, kPerBond = 0.018, kPerTableBond = 0.8, kPerNumber = 0.0016;
+  constexpr double kDifferences = 2.4;  // They cost more than a gradient.
+  constexpr double kPerField = 0.33, kPerWeight = 1.04;
   const torch::Tensor degree = lattice.offset.diff().to(torch::kFloat64);
   const double mean = degree.mean().item<double>(), sites = static_cast<double>(degree.size(0));
   if (mean <= kFewNeighbours) return false;
-  const double fused = moves * degree.square().mean().item<double>();
-  const bool tables = lattice.coupling.dim() == 3;
-  const double of_differences = tables ? 1 : kDifferences;
-  const double evaluations = what == LocalTable::kDifferences ? of_differences * moves : 1;
-  return fused > evaluations * sites * (kPerSite + (tables ? kPerTableBond : kPerBond) * mean);
+  const bool exact = what == LocalTable::kDifferences, tables = lattice.coupling.dim() == 3;
+
+  double fused = moves * degree.square().mean().item<double>();
+  if (ops::LatticePaths::keeps_fields(lattice)) {
+    const double fields = moves * mean;
+    fused =
+        kPerField * fields + kPerWeight * (exact ? fields : sites * -std::expm1(-fields / sites));
+  }
+  const double of_bonds = ops::uses_products(lattice) ? kPerNumber * sites
+                          : tables                    ? kPerTableBond * mean
+                                                      : kPerBond * mean;
+  const double evaluation = sites * (kPerSite + of_bonds);
+  return fused > evaluation * (exact ? moves * (tables ? 1 : kDifferences) : 1);
 }
 
 bool allows_fused_steps(const EnergyModel& model, LocalTable what,
@@ -92,10 +104,12 @@ void LatticePathSampler::prepare(const EnergyModel& model, ChainState& state) co
 // Computes the weights that the paths keep from step to step, for the present states.
 void LatticePathSampler::begin(const EnergyModel& model, ChainState& state) const {
   auto& scratch = scratch_of<LatticePathScratch>(state.workspace);
-  const LocalTensors at = local_steps_of(model)->local_tensors(state.current);
+  HasLocalSteps* local = local_steps_of(model);
+  const LocalTensors at = local->local_tensors(state.current);
   state.workspace.y.copy_(state.x);
-  scratch.paths = ops::LatticePaths::create(what_, rule_, balancing_, state.x, at.table, at.beta,
-                                            longest_, scratch.longest.size(0));
+  scratch.paths = ops::LatticePaths::create(local->local_lattice().lattice(state.x.device()), what_,
+                                            rule_, balancing_, state.x, at.table, at.beta, longest_,
+                                            scratch.longest.size(0));
 }
 
 void LatticePathSampler::refresh_cache(const EnergyModel& model, ChainState& state) const {

@@ -151,9 +151,13 @@ bool LatticePaths::fit(const LatticeTensors& lattice, LocalTable what, bool one_
       device.index());
 }
 
-LatticePaths LatticePaths::create(LocalTable what, PathRule rule, Balancing balancing,
-                                  const Tensor& x, const Tensor& table, const Tensor& beta,
-                                  int64_t max_length, int64_t most_steps) {
+bool LatticePaths::keeps_fields(const LatticeTensors& lattice) {
+  return lattice.exact_sums && lattice.unary.is_cpu();
+}
+
+LatticePaths LatticePaths::create(const LatticeTensors& lattice, LocalTable what, PathRule rule,
+                                  Balancing balancing, const Tensor& x, const Tensor& table,
+                                  const Tensor& beta, int64_t max_length, int64_t most_steps) {
   LatticePaths paths{what, rule, balancing,
                      PathBuffers::create(x.size(0), x.size(1), max_length, x.device())};
   Tensor& kept = paths.buffers.scratch;
@@ -166,6 +170,11 @@ LatticePaths LatticePaths::create(LocalTable what, PathRule rule, Balancing bala
   } else if (x.is_cpu()) {
     cpu::cache_weights(shape, what, data<uint8_t>(x), data<float>(table), data<double>(kept),
                        nullptr);
+  }
+  if (keeps_fields(lattice) && table.dim() == 2) {
+    constexpr uint8_t kNoValue = 255;
+    paths.field = torch::empty(x.sizes(), x.options().dtype(torch::kFloat64));
+    paths.field_state = torch::full_like(x, kNoValue);
   }
   return paths;
 }
@@ -199,6 +208,8 @@ void lattice_path_step(const LatticeTensors& lattice, int64_t steps, const Tenso
                              count_pointers(counts, x, shape.chains),
                              data<double>(beta),
                              data<double>(paths.kept_beta),
+                             data<double>(paths.field),
+                             data<uint8_t>(paths.field_state),
                              x.is_cuda() && lattice.neighbourhoods.defined()
                                  ? neighbourhood_pointers(lattice.neighbourhoods, x)
                                  : NeighbourhoodTable{}};

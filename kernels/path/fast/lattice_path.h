@@ -12,6 +12,10 @@
 // Chains may have inverse temperatures: chain c then proposes and accepts by β_c U, while its table
 // and its energy remain those of U.
 //
+// On a CPU a binary lattice with exact sums (lattice/exact_sums_cpu.h), which has many neighbours,
+// may keep flip_energy() of all sites: a move then adds to its d neighbours' numbers instead of
+// summing over the neighbours of each, which costs d in place of d². The numbers are the same bits.
+//
 // Proposals and acceptances equal those of draw_path, score_path, advance_exact_path,
 // lattice_evaluate and accept, for the same random numbers: tables are recomputed from the
 // neighbours, and weights and sums from their parts. Only U accumulates its differences; it is
@@ -53,6 +57,10 @@ struct LatticePathStep {
   // [B]: the β of the kept weights, NaN if there are none. It is used on the CPU only, and only if
   // beta is given.
   double* kept_beta = nullptr;
+  // Hold flip_energy() of all sites [B, D], and the states that they are of [B, D], which may be
+  // invalid; null if they are not kept. They are used on the CPU only.
+  double* field = nullptr;
+  uint8_t* field_state = nullptr;
   // There is no table if it has 0 sites. Only the GPU uses it.
   NeighbourhoodTable neighbourhoods = {};
 };

@@ -1,5 +1,6 @@
 // Implements lattice_path.h on the CPU. A thread works on a few chains at a time.
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "kernels/base/threads_cpu.h"
@@ -14,6 +15,13 @@ namespace {
 // A chain's step touches about this many numbers, for TimedLoop.
 constexpr int64_t kNumbersAStep = 512;
 constexpr int64_t kTogether = 5;  // This many chains are worked on together.
+
+// Gives local energies of a binary site whose differences are those of the site's.
+struct KeptLocalEnergies {
+  double flip;  // flip_energy()
+
+  double operator[](int k) const { return k == 0 ? 0 : flip; }
+};
 
 // Performs one chain's step in pieces, so that memory prefetched for one chain arrives while the
 // thread works on others.
@@ -30,7 +38,11 @@ class LatticeChain {
         beta_(beta_of(step, chain)),
         draws_(step_draws(step.rng, step.chain_ids[chain], steps_ahead)),
         sums_(weights_of<Weights>(step.shape, table_, beta_), y_, step.shape.sites,
-              step.kept + chain * cached_sums_size(step.shape.sites)) {
+              step.kept + chain * cached_sums_size(step.shape.sites)),
+        field_(step.field ? step.field + chain * step.shape.sites : nullptr),
+        field_state_(step.field ? step.field_state + chain * step.shape.sites : nullptr) {
+    // Something else may have changed the state since the last step.
+    if (field_ && std::memcmp(field_state_, y_, step.shape.sites) != 0) build_fields();
     if (step.beta && step.kept_beta[chain] != beta_) {
       sums_.build();
       step.kept_beta[chain] = beta_;
@@ -72,7 +84,8 @@ class LatticeChain {
 
   void decide() {
     const double forward = forward_.total(), backward = backward_.total();
-    const double proposed = step_.energy[chain_] + path_difference(step_.lattice, path_, y_, sums_);
+    const double proposed = step_.energy[chain_] +
+                            (field_ ? change_ : path_difference(step_.lattice, path_, y_, sums_));
     const Verdict verdict = path_verdict(beta_, step_.energy[chain_], proposed, forward, backward,
                                          draws_.uniform(Purpose::kAccept));
     count_verdict(step_.counts, chain_, verdict, verdict.accept ? take(proposed) : reject());
@@ -98,14 +111,40 @@ class LatticeChain {
     // A site's gradient depends on its neighbours only.
     if (step_.what == LocalTable::kDifferences) recompute(site);
     sums_.invalidate(site);
+    if (field_) {
+      // Otherwise the neighbours' tables are those of y already.
+      if (field_state_[site] != y_[site]) flip_fields(site);
+      return;
+    }
     for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
       recompute(lattice.neighbour[n]);
       sums_.invalidate(lattice.neighbour[n]);
     }
   }
 
+  void build_fields() {
+    for (int64_t i = 0; i < step_.shape.sites; ++i) field_[i] = flip_energy(step_.lattice, y_, i);
+    std::memcpy(field_state_, y_, step_.shape.sites);
+  }
+
+  // Adds a flip of `site` to the fields, to U(y) − U(x) and to the tables of the neighbours.
+  void flip_fields(int64_t site) {
+    const Lattice& lattice = step_.lattice;
+    const double sign = y_[site] == 0 ? -1 : 1;
+    change_ += sign * field_[site];
+    field_state_[site] = y_[site];
+    for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
+      const int64_t j = lattice.neighbour[n];
+      field_[j] -= 2 * sign * lattice.coupling[n];
+      recompute(j);
+      sums_.invalidate(j);
+    }
+  }
+
   void recompute(int64_t site) {
-    if (step_.shape.one_hot) {
+    if (field_) {
+      write_table(KeptLocalEnergies{field_[site]}, 2, y_[site], false, step_.what, table_ + site);
+    } else if (step_.shape.one_hot) {
       local_table<WrittenLocalEnergies>(step_.lattice, y_, site, true, step_.what, table_);
     } else {
       local_table(step_.lattice, y_, site, false, step_.what, table_);
@@ -137,6 +176,9 @@ class LatticeChain {
   double beta_;
   PhiloxStream draws_;
   CachedWeightSums<Weights> sums_;
+  double* field_;  // null, or as in LatticePathStep
+  uint8_t* field_state_;
+  double change_ = 0;  // U(y) − U(x), with fields
   Path path_ = {};
   TreePosition position_ = {};
   PathLogQ forward_, backward_;

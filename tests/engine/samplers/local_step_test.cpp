@@ -7,6 +7,7 @@
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
+#include "kernels/ops/path.h"
 #include "models/lattice/ising.h"
 #include "models/lattice/potts.h"
 #include "tests/engine/samplers/dense_model.h"
@@ -65,7 +66,8 @@ std::vector<Target> targets() {
           {"potts 9x9", potts(grid_edges(9, false), 81, 3)},
           {"potts random graph", potts(random_edges(70, 150), 70, 5)},
           {"potts with tables", potts_with_tables(random_edges(70, 150), 70, 5)},
-          {"two values with tables", potts_with_tables(random_edges(40, 60), 40, 2)}};
+          {"two values with tables", potts_with_tables(random_edges(40, 60), 40, 2)},
+          {"many neighbours", ising(random_edges(300, 3000), 300, 1)}};
 }
 
 struct Chains {
@@ -145,6 +147,31 @@ TEST(LocalStep, IsNotTakenOnDenseGraphs) {
       EXPECT_EQ(sampler->caches_weights() == nullptr, edges == pairs);
       expect_alike(*model, name, {.radius = 3}, 1, 100);
     }
+  }
+}
+
+// The kept fields of a lattice with many neighbours follow states that something else has changed.
+TEST(LocalStep, KeptFieldsFollowReplacedStates) {
+  torch::manual_seed(13);
+  const auto model = ising(random_edges(300, 3000), 300, 1);
+  ASSERT_TRUE(ops::LatticePaths::keeps_fields(model->lattice(torch::kCPU)));
+  for (const std::string name : {"gwg", "pafs", "lb", "pas"}) {
+    SCOPED_TRACE(name);
+    DenseModel dense(*model);
+    const auto sampler = make_sampler(name, {}, *model), general = make_sampler(name, {}, dense);
+    ASSERT_NE(sampler->caches_weights(), nullptr);
+    Chains local = start(*model, *sampler, 3), full = start(dense, *general, 3);
+    for (int64_t t = 0; t < 60; ++t) {
+      if (t % 20 == 10) {  // the first chain takes the state of the last
+        for (Chains* chains : {&local, &full}) chains->state.x[0].copy_(chains->state.x[7]);
+        sampler->reevaluate(*model, local.state);
+        general->reevaluate(dense, full.state);
+      }
+      sampler->step(*model, local.state, local.params);
+      general->step(dense, full.state, full.params);
+      ASSERT_TRUE(torch::equal(local.state.x, full.state.x)) << "step " << t;
+    }
+    EXPECT_TRUE(torch::allclose(local.state.current.energy, full.state.current.energy, 1e-9, 1e-9));
   }
 }
 
