@@ -27,15 +27,24 @@ torch::Tensor sum_of_values(const ChainState& state) {
   return whole_sums(state.x, 255);
 }
 
-// Returns 0/1 patterns, float64 [D], that mark every second site: in the site index and, for a
-// square number of sites, also in rows, in columns, and in both.
+// Returns 0/1 patterns, float64 [D], that mark every second site: in the site index and, if the
+// number of sites is a square or a cube, along every axis of such a lattice and
+// along several of them together.
 std::vector<torch::Tensor> halves_of(int64_t sites) {
   const torch::Tensor index = torch::arange(sites);
   std::vector<torch::Tensor> halves = {index % 2};
-  const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(sites))));
-  if (side * side == sites) {
-    const torch::Tensor row = torch::div(index, side, "floor") % 2, column = index % side % 2;
-    halves.insert(halves.end(), {row, column, (row + column) % 2});
+  for (int64_t axes = 2; axes <= 3; ++axes) {
+    const auto side = std::lround(std::pow(static_cast<double>(sites), 1.0 / axes));
+    std::vector<int64_t> stride = {1};  // of each axis, then the number of sites
+    while (std::ssize(stride) <= axes) stride.push_back(stride.back() * side);
+    if (stride.back() != sites || side < 2) continue;
+    for (int64_t chosen = 1; chosen < int64_t{1} << axes; ++chosen) {
+      torch::Tensor sum = torch::zeros_like(index);
+      for (int64_t axis = 0; axis < axes; ++axis) {
+        if (chosen >> axis & 1) sum += torch::div(index, stride[axis], "floor") % side;
+      }
+      halves.push_back(sum % 2);
+    }
   }
   for (torch::Tensor& half : halves) half = half.to(torch::kFloat64);
   return halves;

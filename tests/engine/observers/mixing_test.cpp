@@ -13,11 +13,19 @@ StateSpace space_of(int64_t sites, int64_t categories) {
   return {.kind = kind, .sites = sites, .categories = categories};
 }
 
-// 0 and 1 by the parity of the index, the row, the column, or both.
-std::vector<torch::Tensor> patterns(int64_t side) {
-  const torch::Tensor index = torch::arange(side * side);
-  const torch::Tensor row = torch::div(index, side, "floor"), column = index % side;
-  return {torch::zeros_like(index), index % 2, row % 2, column % 2, (row + column) % 2};
+// 0 and 1 by the parity of the index, and by that of the sum of some coordinates of a lattice of
+// side^axes sites.
+std::vector<torch::Tensor> patterns(int64_t side, int64_t axes) {
+  torch::Tensor rest = torch::arange(static_cast<int64_t>(std::lround(std::pow(side, axes))));
+  std::vector<torch::Tensor> all = {torch::zeros_like(rest), rest % 2};
+  std::vector<torch::Tensor> sums = {torch::zeros_like(rest)};
+  for (int64_t axis = 0; axis < axes; ++axis) {
+    const auto before = std::ssize(sums);
+    for (int64_t n = 0; n < before; ++n) sums.push_back(sums[n] + rest % side);
+    rest = torch::div(rest, side, "floor");
+  }
+  for (size_t n = 1; n < sums.size(); ++n) all.push_back(sums[n] % 2);
+  return all;
 }
 
 double distance(const torch::Tensor& fixed, const torch::Tensor& x) {
@@ -25,19 +33,25 @@ double distance(const torch::Tensor& fixed, const torch::Tensor& x) {
 }
 
 // Changes of all values, changes of the values of a sublattice, and translations turn a pattern
-// into a different one.
+// into a different one, on lattices of side^axes sites.
 TEST(HammingReference, KnowsImagesUnderTheSymmetriesOfLattices) {
-  for (const int64_t side : {3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 32, 50}) {
-    for (const int64_t categories : {2, 3, 4}) {
-      if (side < 6 * (categories - 1) - 6) continue;  // too few sites have too few distances
-      SCOPED_TRACE(testing::Message() << side << " " << categories);
-      const torch::Tensor fixed = hamming_reference(space_of(side * side, categories), torch::kCPU);
-      for (int64_t a = 0; a < categories; ++a) {
-        for (int64_t b = 0; b < a; ++b) {
-          for (const torch::Tensor& pattern : patterns(side)) {
-            const torch::Tensor first = torch::where(pattern == 0, a, b);
-            const torch::Tensor second = torch::where(pattern == 0, b, a);
-            EXPECT_NE(distance(fixed, first), distance(fixed, second));
+  const std::vector<std::pair<int64_t, std::vector<int64_t>>> lattices = {
+      {2, {3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 32, 50}}, {3, {3, 4, 5, 6, 8, 10, 12}}};
+  for (const auto& [axes, sides] : lattices) {
+    for (const int64_t side : sides) {
+      const auto sites = static_cast<int64_t>(std::lround(std::pow(side, axes)));
+      for (const int64_t categories : {2, 3, 4}) {
+        // Too few sites have too few distances.
+        if (sites < std::pow(6 * (categories - 1) - 6, 2)) continue;
+        SCOPED_TRACE(testing::Message() << side << "^" << axes << " " << categories);
+        const torch::Tensor fixed = hamming_reference(space_of(sites, categories), torch::kCPU);
+        for (int64_t a = 0; a < categories; ++a) {
+          for (int64_t b = 0; b < a; ++b) {
+            for (const torch::Tensor& pattern : patterns(side, axes)) {
+              const torch::Tensor first = torch::where(pattern == 0, a, b);
+              const torch::Tensor second = torch::where(pattern == 0, b, a);
+              EXPECT_NE(distance(fixed, first), distance(fixed, second));
+            }
           }
         }
       }
