@@ -6,6 +6,7 @@
 
 #include "io/error.h"
 #include "kernels/ops/swish.h"
+#include "models/network/winograd.h"
 #include "models/scoped_torch_seed.h"
 
 namespace isinglass {
@@ -30,9 +31,9 @@ at::IntArrayRef padding_of(const torch::nn::Conv2d& c) {
 // without AVX-512 (LibTorch 2.11).
 constexpr int64_t kFewestChannels = 8;
 
-// Computes a convolution that is differentiable in the weights, too.
+// Computes a convolution that is differentiable in the weights, too, unless gradients are off.
 torch::Tensor convolve(const torch::nn::Conv2d& c, const torch::Tensor& x) {
-  if (x.is_cuda() || x.size(1) >= kFewestChannels) {
+  if (x.is_cuda() || x.size(1) >= kFewestChannels || !at::GradMode::is_enabled()) {
     return at::conv2d(x, c->weight, c->bias, c->options.stride(), padding_of(c));
   }
   return at::thnn_conv2d(x, c->weight, c->weight.sizes().slice(2), c->bias, c->options.stride(),
@@ -119,18 +120,18 @@ struct BlockImpl : torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    return merge(convolve(conv1, x), shortcut_conv ? convolve(shortcut_conv, x) : x);
+    return merge(output(conv1, winograd1, x), shortcut_conv ? convolve(shortcut_conv, x) : x);
   }
 
   // Computes the rest of the block, given the outputs of conv1 and of the shortcut.
   torch::Tensor merge(const torch::Tensor& h, const torch::Tensor& other) {
-    return torch::silu(convolve(conv2, torch::silu(h)) + other);
+    return torch::silu(output(conv2, winograd2, torch::silu(h)) + other);
   }
 
   torch::Tensor forward_with_slopes(const torch::Tensor& x, torch::ScalarType dtype,
                                     BlockSlopes& slopes) {
     slopes.shape = x.sizes().vec();
-    return merge_with_slopes(channels_last(conv1->forward(x)),
+    return merge_with_slopes(channels_last(output(conv1, winograd1, x)),
                              shortcut_conv ? channels_last(shortcut_conv->forward(x)) : x, dtype,
                              slopes);
   }
@@ -141,7 +142,7 @@ struct BlockImpl : torch::nn::Module {
                                   torch::ScalarType dtype, BlockSlopes& slopes) {
     slopes.inner = torch::empty_like(h, dtype);
     ops::swish(h, {}, h, slopes.inner);
-    torch::Tensor out = channels_last(conv2->forward(h));
+    torch::Tensor out = channels_last(output(conv2, winograd2, h));
     slopes.outer = torch::empty_like(out, dtype);
     ops::swish(out, other, out, slopes.outer);
     return out;
@@ -151,7 +152,7 @@ struct BlockImpl : torch::nn::Module {
   // and as output. It overwrites `part`.
   void backward(torch::Tensor& part, torch::Tensor& more, BlockSlopes& slopes) {
     backward_to_branches(part, more, slopes);
-    part = input_gradient(conv1, slopes.inner, slopes.shape);
+    part = gradient(conv1, winograd1, slopes.inner, slopes.shape);
     more = shortcut_conv ? input_gradient(shortcut_conv, slopes.outer, slopes.shape) : slopes.outer;
   }
 
@@ -161,11 +162,23 @@ struct BlockImpl : torch::nn::Module {
                             BlockSlopes& slopes) {
     ops::swish_backward(part, more, slopes.outer, slopes.outer);
     const torch::Tensor& at_sum = slopes.outer;
-    const torch::Tensor at_h = input_gradient(conv2, at_sum, at_sum.sizes());
+    const torch::Tensor at_h = gradient(conv2, winograd2, at_sum, at_sum.sizes());
     ops::swish_backward(at_h, {}, slopes.inner, slopes.inner);
   }
 
+  // Return a 3×3 layer's output, and the gradient in its input, by the fastest way.
+  static torch::Tensor output(const torch::nn::Conv2d& layer, WinogradLayer& winograd,
+                              const torch::Tensor& x) {
+    return WinogradLayer::serves(layer, x) ? winograd.forward(layer, x) : convolve(layer, x);
+  }
+  static torch::Tensor gradient(const torch::nn::Conv2d& layer, WinogradLayer& winograd,
+                                const torch::Tensor& at_output, at::IntArrayRef shape) {
+    return WinogradLayer::serves(layer, at_output) ? winograd.input_gradient(layer, at_output)
+                                                   : input_gradient(layer, at_output, shape);
+  }
+
   torch::nn::Conv2d conv1, conv2, shortcut_conv{nullptr};
+  WinogradLayer winograd1, winograd2;
 };
 TORCH_MODULE(Block);
 
