@@ -1,5 +1,5 @@
-// A layer's 3×3 convolution of stride 1 on a CPU, without gradient in the weights, by Winograd's
-// algorithm (kernels/network/winograd.h). The transformed weights are cached.
+// A layer's 3×3 convolution of stride 1 on a CPU by Winograd's algorithm
+// (kernels/network/winograd.h), with autograd and without it. The transformed weights are cached.
 #pragma once
 
 #include <torch/nn/modules/conv.h>
@@ -10,12 +10,14 @@ namespace isinglass {
 
 class WinogradLayer {
  public:
-  // Returns true if the layer is such a convolution of float32 numbers and needs no gradient now.
+  // Returns true if the layer is such a convolution of float32 numbers.
   static bool serves(const torch::nn::Conv2d& layer, const torch::Tensor& x);
 
-  // Returns the layer's output [B, C, H, W], channels-last.
+  // Returns the layer's output [B, C, H, W], channels-last. Its gradient in x comes from the same
+  // algorithm, and that in the weights from LibTorch. A backward pass that is itself differentiated
+  // (create_graph) is LibTorch's.
   torch::Tensor forward(const torch::nn::Conv2d& layer, const torch::Tensor& x);
-  // Returns the gradient in the layer's input, given that in its output.
+  // Returns the gradient in the layer's input, given that in its output, without autograd.
   torch::Tensor input_gradient(const torch::nn::Conv2d& layer, const torch::Tensor& at_output);
 
  private:

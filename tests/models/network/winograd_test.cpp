@@ -1,5 +1,5 @@
-// Convolutions by Winograd's algorithm give what direct sums give: outputs, and the gradient in the
-// input; and a state's numbers do not depend on the other states of its batch.
+// Convolutions by Winograd's algorithm give what direct sums give, outputs and gradients, also within
+// a network; and a state's numbers do not depend on the other states of its batch.
 #include "models/network/winograd.h"
 
 #include <gtest/gtest.h>
@@ -86,10 +86,8 @@ TEST(Winograd, FollowsTheWeights) {
   EXPECT_TRUE(torch::equal(winograd.input_gradient(conv, x), 2 * back));
 }
 
-TEST(Winograd, ServesConvolutionsOfStrideOneWithoutGradient) {
+TEST(Winograd, ServesConvolutionsOfStrideOne) {
   const torch::Tensor x = map_of(2, 16, 7, 7);
-  EXPECT_FALSE(WinogradLayer::serves(layer(16, 16), x));
-  const torch::NoGradGuard no_grad;
   EXPECT_TRUE(WinogradLayer::serves(layer(16, 16), x));
   EXPECT_FALSE(WinogradLayer::serves(layer(16, 16, 3, 2), x));
   EXPECT_FALSE(WinogradLayer::serves(layer(16, 16, 1), x));
@@ -97,23 +95,98 @@ TEST(Winograd, ServesConvolutionsOfStrideOneWithoutGradient) {
   EXPECT_FALSE(WinogradLayer::serves(layer(16, 16), x.to(torch::kBFloat16)));
 }
 
-// The energies of a ResNet without autograd are within 1e-4 nats of those with it, which are sums
-// in float32, too.
-TEST(Winograd, EnergiesOfANetworkAreThoseOfItsLayers) {
+// Returns the gradients in x and in the parameters, and the gradients of a function of the first,
+// which takes a backward pass that is differentiable.
+template <class Apply>
+std::vector<torch::Tensor> gradients(const torch::nn::Conv2d& conv, const torch::Tensor& at,
+                                     Apply apply) {
+  const torch::Tensor x = at.detach().clone().requires_grad_();
+  const std::vector<torch::Tensor> of = {x, conv->weight, conv->bias};
+  std::vector<torch::Tensor> all = torch::autograd::grad({apply(x).pow(3).sum()}, of);
+  const torch::Tensor first =
+      torch::autograd::grad({apply(x).pow(3).sum()}, {x}, {}, true, /*create_graph=*/true)[0];
+  for (const torch::Tensor& more : torch::autograd::grad({first.square().sum()}, of)) {
+    all.push_back(more);
+  }
+  return all;
+}
+
+TEST(Winograd, HasTheGradientsOfDirectSums) {
+  torch::manual_seed(4);
+  const torch::nn::Conv2d conv = layer(16, 32);
+  const torch::Tensor x = map_of(3, 16, 7, 9);
+  WinogradLayer winograd;
+  const auto mine = gradients(conv, x, [&](const auto& at) { return winograd.forward(conv, at); });
+  const auto direct = gradients(
+      conv, x, [&](const auto& at) { return at::conv2d(at, conv->weight, conv->bias, 1, 1); });
+  ASSERT_EQ(mine.size(), 6);
+  for (size_t n = 0; n < mine.size(); ++n) {
+    const double size = direct[n].abs().max().item<double>();
+    EXPECT_LT((mine[n] - direct[n]).abs().max().item<double>(), 1e-5 * size) << n;
+  }
+  // Frozen weights get no gradient, as in any layer.
+  conv->weight.set_requires_grad(false);
+  winograd.forward(conv, x).sum().backward();
+  EXPECT_FALSE(conv->weight.grad().defined());
+  EXPECT_TRUE(conv->bias.grad().defined());
+}
+
+// Returns U of binary images in float64, layer by layer, from the tensors of a ResNet.
+torch::Tensor exact_energy(const ResNetModel& net, const torch::Tensor& x) {
+  const auto tensor = [&, all = net.named_parameters()](const std::string& name) {
+    return all[name].detach().to(torch::kFloat64);
+  };
+  const auto conv = [&](const std::string& name, const torch::Tensor& map, int64_t stride) {
+    const torch::Tensor w = tensor(name + ".weight");
+    return at::conv2d(map, w, tensor(name + ".bias"), stride, w.size(2) / 2);
+  };
+  torch::Tensor map = conv("proj", x.view({-1, 1, 28, 28}), 1);
+  for (int block = 0; block < 8; ++block) {
+    const std::string name = "net." + std::to_string(block);
+    const int64_t stride = block < 2 ? 2 : 1;
+    const torch::Tensor h = at::silu(conv(name + ".conv1", map, stride));
+    const torch::Tensor other = block < 2 ? conv(name + ".shortcut_conv", map, stride) : map;
+    map = at::silu(conv(name + ".conv2", h, 1) + other);
+  }
+  const torch::Tensor net_x =
+      map.mean({2, 3}).matmul(tensor("energy_linear.weight").t()) + tensor("energy_linear.bias");
+  return -net_x.squeeze(1);
+}
+
+// The energies of a ResNet are those of its layers in float64 to 1e-4 nats, with autograd and
+// without it, and so are its gradients in the states and in the parameters, to 1e-5.
+TEST(Winograd, NetworksAreThoseOfTheirLayers) {
   torch::manual_seed(3);
   for (const int64_t channels : {16, 64}) {
-    ResNetModel net({28, 28, channels}, 0.2 + 0.6 * torch::rand({784}));
+    SCOPED_TRACE(channels);
+    ResNetModel net({28, 28, channels}, torch::Tensor());
     {
       const torch::NoGradGuard no_grad;
-      for (torch::Tensor& p : net.parameters()) p.mul_(1.7);  // energies of some hundred nats
+      for (torch::Tensor& p : net.parameters()) {
+        if (p.dim() == 4) p.mul_(2.2);
+      }
+      net.named_parameters()["energy_linear.weight"].mul_(50);  // Energies differ by whole nats.
     }
     const torch::Tensor x = torch::randint(2, {20, 784}, torch::kUInt8);
-    const torch::Tensor direct = net.energy(x).detach().to(torch::kFloat64);
+    const torch::Tensor wide = x.to(torch::kFloat64).requires_grad_();
+    const torch::Tensor exact = exact_energy(net, wide);
+    const torch::Tensor exact_gradient = torch::autograd::grad({exact.sum()}, {wide})[0];
+    const auto error = [](const torch::Tensor& a, const torch::Tensor& b) {
+      return (a.detach().to(torch::kFloat64) - b.detach()).abs().max().item<double>();
+    };
     Evaluation out;
     net.evaluate(x, out);
-    EXPECT_LT((out.energy - direct).abs().max().item<double>(), 1e-4);
+    EXPECT_GT(exact.std().item<double>(), 1);
+    EXPECT_LT(error(out.energy, exact), 1e-4);
+    EXPECT_LT(error(out.gradient, exact_gradient),
+              1e-5 * exact_gradient.abs().max().item<double>());
+    const torch::Tensor relaxed = x.to(torch::kFloat32).requires_grad_();
+    const torch::Tensor energy = net.energy(relaxed);
+    EXPECT_LT(error(energy, exact), 1e-4);
+    EXPECT_LT(error(torch::autograd::grad({energy.sum()}, {relaxed})[0], exact_gradient),
+              1e-5 * exact_gradient.abs().max().item<double>());
     const torch::NoGradGuard no_grad;
-    EXPECT_LT((net.energy(x).to(torch::kFloat64) - direct).abs().max().item<double>(), 1e-4);
+    EXPECT_LT(error(net.energy(x), exact), 1e-4);
   }
 }
 
