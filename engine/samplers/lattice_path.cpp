@@ -15,8 +15,8 @@ struct LatticePathScratch : SamplerScratch {
   torch::Tensor longest;  // int32 [steps per call]: the longest path length of each step
 };
 
-// Returns true if general steps are faster on a CPU. The unit of the estimates is the time of a bond
-// in a fused step without kept fields, some 25 ns; they are fitted to the CPU time of steps on
+// Returns true if general steps are faster on a CPU. The unit of the estimates is the time of a
+// bond in a fused step without kept fields, some 25 ns; they are fitted to the CPU time of steps on
 // graphs of 500 to 2000 sites with 12 to 400 neighbours. scripts/dense_paths.py compares the choice
 // with general steps.
 //

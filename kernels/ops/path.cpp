@@ -208,11 +208,11 @@ void lattice_path_step(const LatticeTensors& lattice, int64_t steps, const Tenso
                              count_pointers(counts, x, shape.chains),
                              data<double>(beta),
                              data<double>(paths.kept_beta),
-                             data<double>(paths.field),
-                             data<uint8_t>(paths.field_state),
                              x.is_cuda() && lattice.neighbourhoods.defined()
                                  ? neighbourhood_pointers(lattice.neighbourhoods, x)
-                                 : NeighbourhoodTable{}};
+                                 : NeighbourhoodTable{},
+                             data<double>(paths.field),
+                             data<uint8_t>(paths.field_state)};
   run_twin(x, cpu::lattice_path_step, cuda::lattice_path_step, step);
 }
 

@@ -24,7 +24,7 @@
 // transposed convolutions and products with these. bfloat16 gradients use the same float32 forward
 // pass, but keep the derivatives in bfloat16; the backward pass uses a bfloat16 copy of the
 // weights. On a CPU, the first layers are composed (front.h) wherever no gradient in the weights is
-// needed.
+// needed, and float32 convolutions of stride 1 run by Winograd's algorithm (winograd.h).
 #pragma once
 
 #include <torch/nn/modules/container/sequential.h>

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Times the steps of two revisions of the program on a CPU, in turns in one run.
+"""Times the steps, or other stages, of two revisions of the program on a CPU, in turns in one run.
 
     scripts/pages/speed_before_after.py BEFORE OUT.md [--threads T] [--rounds N] [--model NAME]
+                                        [--channels C] [--stages STAGE,…]
 
 BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are
-those of performance_page.py; --model leaves only those of one model. Each round times a step of
-both programs, and they alternate in going first. Run it on an idle machine, or pin
-it to an idle core.
+those of performance_page.py; --model leaves only those of one model, and --channels changes the
+size of its networks. Each round times the stages of both programs, and they alternate in going
+first. Run it on an idle machine, or pin it to an idle core.
 """
 import argparse
 import json
@@ -23,22 +24,28 @@ def revision_of(program):
     return text.split("(")[1].split(")")[0]
 
 
-def cases(model):
-    """Yields the cases of the performance page, reduced to a step, of one model or (None) all."""
+def cases(model, channels, stages):
+    """Yields the cases of the performance page, reduced to some stages, of one model or (None) all.
+    """
     for commands in performance_page.CASES.values():
         for case in commands:
             if model and case[case.index("--model") + 1] != model:
                 continue
             at = case.index("--stages") if "--stages" in case else len(case)
-            yield [*case[:at], *case[at + 2:], "--stages", "step"]
+            case = [*case[:at], *case[at + 2:]]
+            if channels and "--channels" in case:
+                case[case.index("--channels") + 1] = channels
+            yield [*case, "--stages", stages]
 
 
 def milliseconds(program, case, threads, folder):
+    """Returns the machine and the time of each stage."""
     command = [program, "bench", *case, "--chains", "100", "--repeats", "5", "--threads",
                str(threads), "--json", "--quiet"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
     result = json.loads(done.stdout)
-    return result["machine"], result["stages"][0]["milliseconds"]["median"]
+    return result["machine"], {stage["name"]: stage["milliseconds"]["median"]
+                               for stage in result["stages"]}
 
 
 def main():
@@ -49,39 +56,46 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--model", help="time only the cases of this model")
+    parser.add_argument("--channels", help="channels of the networks in place of the cases'")
+    parser.add_argument("--stages", default="step")
     arguments = parser.parse_args()
     programs = [arguments.before, performance_page.PROGRAM]
     before, now = map(revision_of, programs)
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         performance_page.ising(pathlib.Path(folder) / "ising.pt")
-        for case in cases(arguments.model):
-            times = ([], [])
+        for case in cases(arguments.model, arguments.channels, arguments.stages):
+            rounds = ([], [])
             for turn in range(arguments.rounds):
                 for which in ((0, 1), (1, 0))[turn % 2]:
-                    machine, time = milliseconds(programs[which], case, arguments.threads, folder)
-                    times[which].append(time)
-            ratios = [new / old for old, new in zip(*times)]
-            lines.append(f"| `{' '.join(case[1:case.index('--stages')])}` | "
-                         f"{statistics.median(times[0]):.4g} | {statistics.median(times[1]):.4g} | "
-                         f"{statistics.median(ratios):.3f} | {min(ratios):.3f} to "
-                         f"{max(ratios):.3f} |")
-            print(lines[-1], flush=True)
+                    machine, times = milliseconds(programs[which], case, arguments.threads, folder)
+                    rounds[which].append(times)
+            for stage in arguments.stages.split(","):
+                times = [[one[stage] for one in of_program] for of_program in rounds]
+                ratios = [new / old for old, new in zip(*times)]
+                lines.append(f"| `{' '.join(case[1:case.index('--stages')])}` | {stage} | "
+                             f"{statistics.median(times[0]):.4g} | "
+                             f"{statistics.median(times[1]):.4g} | "
+                             f"{statistics.median(ratios):.3f} | {min(ratios):.3f} to "
+                             f"{max(ratios):.3f} |")
+                print(lines[-1], flush=True)
     what = f"Steps on a {arguments.model}" if arguments.model else "Steps"
+    given = [f" --{name} {value}" for name in ("model", "channels", "stages")
+             if (value := getattr(arguments, name)) != parser.get_default(name)]
     head = f"""# {what} on a CPU, before and after
 
-This page shows the time of a step of 100 chains on a CPU at two revisions of the program, {before}
+This page shows times of 100 chains on a CPU at two revisions of the program, {before}
 (before) and {now} (now). Times are medians over the rounds. The last columns are the median of the
 ratios of the rounds, and their least and most.
 
 `scripts/pages/speed_before_after.py BEFORE docs/results/{arguments.page.name} \
 --threads {arguments.threads} \
---rounds {arguments.rounds}{f" --model {arguments.model}" if arguments.model else ""}`
+--rounds {arguments.rounds}{"".join(given)}`
 wrote this page on {machine['cores']} core(s) of a processor {machine['cpu']}. \
 The two programs took turns in one run.
 
-| `isinglass bench --model …` | before, ms | now, ms | now / before | least to most |
-| --- | ---: | ---: | ---: | ---: |
+| `isinglass bench --model …` | stage | before, ms | now, ms | now / before | least to most |
+| --- | --- | ---: | ---: | ---: | ---: |
 """
     arguments.page.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
 

@@ -88,7 +88,7 @@ ALLOWED = {
      "const double mean = degree.mean().item<double>(), "
      "sites = static_cast<double>(degree.size(0));"): "over the sites of a lattice",
     ("samplers/lattice_path.cpp",
-     "const double fused = moves * degree.square().mean().item<double>();"):
+     "double fused = moves * degree.square().mean().item<double>();"):
         "over the sites of a lattice",
     ("samplers/lattice_path.cpp",
      "return {.evaluations = (n == 1 ? longest : longest.sum()).item<int64_t>()};"):

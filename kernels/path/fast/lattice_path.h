@@ -57,12 +57,12 @@ struct LatticePathStep {
   // [B]: the β of the kept weights, NaN if there are none. It is used on the CPU only, and only if
   // beta is given.
   double* kept_beta = nullptr;
+  // There is no table if it has 0 sites. Only the GPU uses it.
+  NeighbourhoodTable neighbourhoods = {};
   // Hold flip_energy() of all sites [B, D], and the states that they are of [B, D], which may be
   // invalid; null if they are not kept. They are used on the CPU only.
   double* field = nullptr;
   uint8_t* field_state = nullptr;
-  // There is no table if it has 0 sites. Only the GPU uses it.
-  NeighbourhoodTable neighbourhoods = {};
 };
 
 // Returns β of a chain.

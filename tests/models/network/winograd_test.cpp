@@ -1,5 +1,5 @@
-// Convolutions by Winograd's algorithm give what direct sums give, outputs and gradients, also within
-// a network; and a state's numbers do not depend on the other states of its batch.
+// Convolutions by Winograd's algorithm give what direct sums give, outputs and gradients, also
+// within a network; and a state's numbers do not depend on the other states of its batch.
 #include "models/network/winograd.h"
 
 #include <gtest/gtest.h>
