@@ -35,6 +35,8 @@ compares the two.
 comparison with published programs; [discussion](performance-discussion.md) |
 | [Steps on a resnet on a CPU, before and after](network-cpu.md) | CPU step times of two \
 revisions: before the first layers of a ResNet were composed, and after |
+| [Steps and training of a resnet on a CPU, before and after](winograd-cpu.md) | the same: before \
+and after convolutions ran by Winograd's algorithm |
 | [Steps on a CPU, before and after](cpu-before-after.md) | CPU step times of two revisions: \
 before the GPU kernels were optimised, and after |
 | [On an H100](gpu.md) | steps and training of a ResNet-64 beside published programs on the same \
