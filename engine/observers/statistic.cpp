@@ -28,8 +28,8 @@ torch::Tensor sum_of_values(const ChainState& state) {
 }
 
 // Returns 0/1 patterns, float64 [D], that mark every second site: in the site index and, if the
-// number of sites is a square or a cube, along every axis of such a lattice and
-// along several of them together.
+// number of sites is a square or a cube, along every axis of such a lattice and along several of
+// them together.
 std::vector<torch::Tensor> halves_of(int64_t sites) {
   const torch::Tensor index = torch::arange(sites);
   std::vector<torch::Tensor> halves = {index % 2};

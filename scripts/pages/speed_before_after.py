@@ -7,7 +7,8 @@
 BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are
 those of performance_page.py; --model leaves only those of one model, and --channels changes the
 size of its networks. Each round times the stages of both programs, and they alternate in going
-first. Run it on an idle machine, or pin it to an idle core.
+first. The page is written after every case, with those measured so far. Run the script on an idle
+machine, or pin it to an idle core.
 """
 import argparse
 import json
@@ -48,6 +49,27 @@ def milliseconds(program, case, threads, folder):
                                for stage in result["stages"]}
 
 
+def page(arguments, given, revisions, machine, lines):
+    """Returns the page of these lines of its table."""
+    before, now = revisions
+    what = f"Steps on a {arguments.model}" if arguments.model else "Steps"
+    return f"""# {what} on a CPU, before and after
+
+This page shows times of 100 chains on a CPU at two revisions of the program, {before}
+(before) and {now} (now). Times are medians over the rounds. The last columns are the median of the
+ratios of the rounds, and their least and most.
+
+`scripts/pages/speed_before_after.py BEFORE docs/results/{arguments.page.name} \
+--threads {arguments.threads} \
+--rounds {arguments.rounds}{"".join(given)}`
+wrote this page on {machine['cores']} core(s) of a processor {machine['cpu']}. \
+The two programs took turns in one run.
+
+| `isinglass bench --model …` | stage | before, ms | now, ms | now / before | least to most |
+| --- | --- | ---: | ---: | ---: | ---: |
+""" + "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -60,7 +82,9 @@ def main():
     parser.add_argument("--stages", default="step")
     arguments = parser.parse_args()
     programs = [arguments.before, performance_page.PROGRAM]
-    before, now = map(revision_of, programs)
+    revisions = [revision_of(program) for program in programs]
+    given = [f" --{name} {value}" for name in ("model", "channels", "stages")
+             if (value := getattr(arguments, name)) != parser.get_default(name)]
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         performance_page.ising(pathlib.Path(folder) / "ising.pt")
@@ -79,25 +103,8 @@ def main():
                              f"{statistics.median(ratios):.3f} | {min(ratios):.3f} to "
                              f"{max(ratios):.3f} |")
                 print(lines[-1], flush=True)
-    what = f"Steps on a {arguments.model}" if arguments.model else "Steps"
-    given = [f" --{name} {value}" for name in ("model", "channels", "stages")
-             if (value := getattr(arguments, name)) != parser.get_default(name)]
-    head = f"""# {what} on a CPU, before and after
-
-This page shows times of 100 chains on a CPU at two revisions of the program, {before}
-(before) and {now} (now). Times are medians over the rounds. The last columns are the median of the
-ratios of the rounds, and their least and most.
-
-`scripts/pages/speed_before_after.py BEFORE docs/results/{arguments.page.name} \
---threads {arguments.threads} \
---rounds {arguments.rounds}{"".join(given)}`
-wrote this page on {machine['cores']} core(s) of a processor {machine['cpu']}. \
-The two programs took turns in one run.
-
-| `isinglass bench --model …` | stage | before, ms | now, ms | now / before | least to most |
-| --- | --- | ---: | ---: | ---: | ---: |
-"""
-    arguments.page.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+            arguments.page.write_text(page(arguments, given, revisions, machine, lines),
+                                      encoding="utf-8")
 
 
 if __name__ == "__main__":
