@@ -26,7 +26,8 @@ struct LatticePathScratch : SamplerScratch {
 // once, or, for exact differences, once a move. A general step evaluates all n sites and Σ_j d_j
 // bonds, eight chains at once, or n² of a matrix: once, or once a move. With tables of couplings
 // both read the K couplings of a bond together, which takes about as long.
-bool general_steps_are_faster(const ops::LatticeTensors& lattice, LocalTable what, double moves) {
+bool general_steps_are_faster(const ops::LatticeTensors& lattice, bool one_hot, LocalTable what,
+                              double moves) {
   constexpr double kFewNeighbours = 8;  // Grids have no more.
   constexpr double kPerSite = 0.36, kPerBond = 0.018, kPerTableBond = 0.8, kPerNumber = 0.0016;
   constexpr double kDifferences = 2.4;  // They cost more than a gradient.
@@ -37,7 +38,7 @@ bool general_steps_are_faster(const ops::LatticeTensors& lattice, LocalTable wha
   const bool exact = what == LocalTable::kDifferences, tables = lattice.coupling.dim() == 3;
 
   double fused = moves * degree.square().mean().item<double>();
-  if (ops::LatticePaths::keeps_fields(lattice)) {
+  if (ops::LatticePaths::keeps_fields(lattice, one_hot)) {
     const double fields = moves * mean;
     fused =
         kPerField * fields + kPerWeight * (exact ? fields : sites * -std::expm1(-fields / sites));
@@ -54,8 +55,9 @@ bool allows_fused_steps(const EnergyModel& model, LocalTable what,
   HasLocalSteps* local = local_steps_of(model);
   if (!local) return false;
   const ops::LatticeTensors& lattice = local->local_lattice().lattice(device);
-  return device.is_cpu() ? !general_steps_are_faster(lattice, what, radius ? radius->initial : 1)
-                         : ops::LatticePaths::fit(lattice, what, model.space().one_hot(), device);
+  const bool one_hot = model.space().one_hot();
+  if (device.is_cuda()) return ops::LatticePaths::fit(lattice, what, one_hot, device);
+  return !general_steps_are_faster(lattice, one_hot, what, radius ? radius->initial : 1);
 }
 
 }  // namespace

@@ -47,6 +47,24 @@ template <class V>
   s[3] = a3 * difference_a + b3 * difference_b + m[5];
 }
 
+// Applies a transform to the columns and then to the rows of 6×6 vectors read(row, column), and
+// writes the kSize×kSize results by write(row, column, result).
+template <int64_t kSize, class V, class Read, class Transform, class Write>
+[[gnu::always_inline]] inline void both_ways(Read read, Transform transform, Write write) {
+  V half[kPatch][kSize];  // [column][row]
+  for (int64_t q = 0; q < kPatch; ++q) {
+    V column[kPatch];
+    for (int64_t p = 0; p < kPatch; ++p) column[p] = read(p, q);
+    transform(column, half[q]);
+  }
+  for (int64_t p = 0; p < kSize; ++p) {
+    V row[kPatch], result[kSize];
+    for (int64_t q = 0; q < kPatch; ++q) row[q] = half[q][p];
+    transform(row, result);
+    for (int64_t q = 0; q < kSize; ++q) write(p, q, result[q]);
+  }
+}
+
 // Transforms a patch, given a pointer to the channels of each of its 36 positions. Writes the 36
 // results `stride` numbers apart.
 template <int kBytes>
@@ -54,22 +72,14 @@ template <int kBytes>
                                                       float* to, int64_t stride) {
   using V = Vector<float, kBytes>;
   for (int64_t i = 0; i < inputs; i += kBytes / 4) {
-    V half[kPatch][kPatch];  // [column][row]
-    for (int64_t q = 0; q < kPatch; ++q) {
-      V d[kPatch];
-      for (int64_t p = 0; p < kPatch; ++p) {
-        d[p] = *reinterpret_cast<const V*>(patch[p * kPatch + q] + i);
-      }
-      transform_inputs(d, half[q]);
-    }
-    for (int64_t p = 0; p < kPatch; ++p) {
-      V d[kPatch], t[kPatch];
-      for (int64_t q = 0; q < kPatch; ++q) d[q] = half[q][p];
-      transform_inputs(d, t);
-      for (int64_t q = 0; q < kPatch; ++q) {
-        *reinterpret_cast<V*>(to + (p * kPatch + q) * stride + i) = t[q];
-      }
-    }
+    both_ways<kPatch, V>(
+        [&](int64_t p, int64_t q) {
+          return *reinterpret_cast<const V*>(patch[p * kPatch + q] + i);
+        },
+        transform_inputs<V>,
+        [&](int64_t p, int64_t q, const V& t) {
+          *reinterpret_cast<V*>(to + (p * kPatch + q) * stride + i) = t;
+        });
   }
 }
 ISINGLASS_BY_WIDTH(void, transform_patch,
@@ -84,23 +94,15 @@ template <int kBytes>
                                                      float* const* tile) {
   using V = Vector<float, kBytes>;
   for (int64_t o = 0; o < outputs; o += kBytes / 4) {
-    V half[kPatch][kTile];  // [column][row]
-    for (int64_t q = 0; q < kPatch; ++q) {
-      V m[kPatch];
-      for (int64_t p = 0; p < kPatch; ++p) {
-        m[p] = *reinterpret_cast<const V*>(from + (p * kPatch + q) * stride + o);
-      }
-      transform_outputs(m, half[q]);
-    }
     const V b = bias ? *reinterpret_cast<const V*>(bias + o) : V{};
-    for (int64_t p = 0; p < kTile; ++p) {
-      V m[kPatch], s[kTile];
-      for (int64_t q = 0; q < kPatch; ++q) m[q] = half[q][p];
-      transform_outputs(m, s);
-      for (int64_t q = 0; q < kTile; ++q) {
-        *reinterpret_cast<V*>(tile[p * kTile + q] + o) = s[q] + b;
-      }
-    }
+    both_ways<kTile, V>(
+        [&](int64_t p, int64_t q) {
+          return *reinterpret_cast<const V*>(from + (p * kPatch + q) * stride + o);
+        },
+        transform_outputs<V>,
+        [&](int64_t p, int64_t q, const V& s) {
+          *reinterpret_cast<V*>(tile[p * kTile + q] + o) = s + b;
+        });
   }
 }
 ISINGLASS_BY_WIDTH(void, transform_tile,

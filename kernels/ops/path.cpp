@@ -151,8 +151,8 @@ bool LatticePaths::fit(const LatticeTensors& lattice, LocalTable what, bool one_
       device.index());
 }
 
-bool LatticePaths::keeps_fields(const LatticeTensors& lattice) {
-  return lattice.exact_sums && lattice.unary.is_cpu();
+bool LatticePaths::keeps_fields(const LatticeTensors& lattice, bool one_hot) {
+  return lattice.exact_sums && !one_hot && lattice.unary.is_cpu();
 }
 
 LatticePaths LatticePaths::create(const LatticeTensors& lattice, LocalTable what, PathRule rule,
@@ -171,7 +171,7 @@ LatticePaths LatticePaths::create(const LatticeTensors& lattice, LocalTable what
     cpu::cache_weights(shape, what, data<uint8_t>(x), data<float>(table), data<double>(kept),
                        nullptr);
   }
-  if (keeps_fields(lattice) && table.dim() == 2) {
+  if (keeps_fields(lattice, shape.one_hot)) {
     constexpr uint8_t kNoValue = 255;
     paths.field = torch::empty(x.sizes(), x.options().dtype(torch::kFloat64));
     paths.field_state = torch::full_like(x, kNoValue);

@@ -71,14 +71,14 @@ struct LatticePaths {
   // defined on a CPU only, and only if chains have their own β.
   Tensor kept_beta = {};
   // Hold the kept fields, float64 [B, D], and their states, uint8 [B, D]. They are defined if
-  // keeps_fields(lattice).
+  // keeps_fields() of the lattice.
   Tensor field = {}, field_state = {};
 
   static LatticePaths create(const LatticeTensors& lattice, LocalTable what, PathRule rule,
                              Balancing balancing, const Tensor& x, const Tensor& table,
                              const Tensor& beta, int64_t max_length, int64_t most_steps);
   // Returns true if paths keep the flip energies of the sites of this lattice, on a CPU.
-  static bool keeps_fields(const LatticeTensors& lattice);
+  static bool keeps_fields(const LatticeTensors& lattice, bool one_hot);
   // Returns true if the device has room for a chain; on a GPU, in a block's shared memory.
   // one_hot: the table holds a number for every value of a site.
   static bool fit(const LatticeTensors& lattice, LocalTable what, bool one_hot,

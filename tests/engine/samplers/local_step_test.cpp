@@ -150,11 +150,24 @@ TEST(LocalStep, IsNotTakenOnDenseGraphs) {
   }
 }
 
+// Sites of two values that count as categories keep no fields, so that a path of exact differences
+// on a graph of many neighbours is faster by dense kernels.
+TEST(LocalStep, TwoCategoriesKeepNoFields) {
+  torch::manual_seed(14);
+  const auto model = potts(random_edges(100, 2000), 100, 2);
+  ASSERT_TRUE(model->lattice(torch::kCPU).exact_sums);
+  for (const std::string name : {"pafs", "pas"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(make_sampler(name, {.radius = 5}, *model)->caches_weights(), nullptr);
+    expect_alike(*model, name, {.radius = 5}, 1, 50);
+  }
+}
+
 // The kept fields of a lattice with many neighbours follow states that something else has changed.
 TEST(LocalStep, KeptFieldsFollowReplacedStates) {
   torch::manual_seed(13);
   const auto model = ising(random_edges(300, 3000), 300, 1);
-  ASSERT_TRUE(ops::LatticePaths::keeps_fields(model->lattice(torch::kCPU)));
+  ASSERT_TRUE(ops::LatticePaths::keeps_fields(model->lattice(torch::kCPU), false));
   for (const std::string name : {"gwg", "pafs", "lb", "pas"}) {
     SCOPED_TRACE(name);
     DenseModel dense(*model);

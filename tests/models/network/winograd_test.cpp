@@ -129,6 +129,10 @@ TEST(Winograd, HasTheGradientsOfDirectSums) {
   winograd.forward(conv, x).sum().backward();
   EXPECT_FALSE(conv->weight.grad().defined());
   EXPECT_TRUE(conv->bias.grad().defined());
+  conv->bias.set_requires_grad(false);
+  const torch::Tensor alone = x.detach().clone().requires_grad_();
+  winograd.forward(conv, alone).sum().backward();
+  EXPECT_EQ(alone.grad().sizes(), x.sizes());
 }
 
 // Returns U of binary images in float64, layer by layer, from the tensors of a ResNet.
