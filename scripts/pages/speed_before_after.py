@@ -2,11 +2,11 @@
 """Times the steps, or other stages, of two revisions of the program on a CPU, in turns in one run.
 
     scripts/pages/speed_before_after.py BEFORE OUT.md [--threads T] [--rounds N] [--model NAME]
-                                        [--channels C] [--stages STAGE,…]
+                                        [--channels C] [--stages STAGE,…] [--without FLAG]
 
 BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are
-those of performance_page.py; --model leaves only those of one model, and --channels changes the
-size of its networks. Each round times the stages of both programs, and they alternate in going
+those of performance_page.py; --model leaves only those of one model, --without only those without
+a flag, given without its dashes, and --channels changes the size of the networks. Each round times the stages of both programs, and they alternate in going
 first. The page is written after every case, with those measured so far. Run the script on an idle
 machine, or pin it to an idle core.
 """
@@ -25,12 +25,12 @@ def revision_of(program):
     return text.split("(")[1].split(")")[0]
 
 
-def cases(model, channels, stages):
+def cases(model, without, channels, stages):
     """Yields the cases of the performance page, reduced to some stages, of one model or (None) all.
     """
     for commands in performance_page.CASES.values():
         for case in commands:
-            if model and case[case.index("--model") + 1] != model:
+            if model and case[case.index("--model") + 1] != model or f"--{without}" in case:
                 continue
             at = case.index("--stages") if "--stages" in case else len(case)
             case = [*case[:at], *case[at + 2:]]
@@ -78,17 +78,19 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--model", help="time only the cases of this model")
+    parser.add_argument("--without", help="leave out the cases with this flag")
     parser.add_argument("--channels", help="channels of the networks in place of the cases'")
     parser.add_argument("--stages", default="step")
     arguments = parser.parse_args()
     programs = [arguments.before, performance_page.PROGRAM]
     revisions = [revision_of(program) for program in programs]
-    given = [f" --{name} {value}" for name in ("model", "channels", "stages")
+    given = [f" --{name} {value}" for name in ("model", "without", "channels", "stages")
              if (value := getattr(arguments, name)) != parser.get_default(name)]
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         performance_page.ising(pathlib.Path(folder) / "ising.pt")
-        for case in cases(arguments.model, arguments.channels, arguments.stages):
+        for case in cases(arguments.model, arguments.without, arguments.channels,
+                          arguments.stages):
             rounds = ([], [])
             for turn in range(arguments.rounds):
                 for which in ((0, 1), (1, 0))[turn % 2]:
