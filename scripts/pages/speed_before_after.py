@@ -6,9 +6,9 @@
 
 BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are
 those of performance_page.py; --model leaves only those of one model, --without only those without
-a flag, given without its dashes, and --channels changes the size of the networks. Each round times the stages of both programs, and they alternate in going
-first. The page is written after every case, with those measured so far. Run the script on an idle
-machine, or pin it to an idle core.
+a flag, given without its dashes, and --channels changes the size of the networks. Each round times
+the stages of both programs, and they alternate in going first. The page is written after every
+case, with those measured so far. Run the script on an idle machine, or pin it to an idle core.
 """
 import argparse
 import json

@@ -74,15 +74,13 @@ void for_each_model(const SamplerEntry& entry, F f) {
 
 // Samplers with steps that can be captured (engine/run/step_graph.h), on some model.
 std::vector<std::string> captured_samplers() {
-  std::vector<std::shared_ptr<EnergyModel>> models;
-  for (const ModelSample& sample : model_samples()) models.push_back(load_sample(sample));
   std::vector<std::string> names;
   for (const SamplerEntry& entry : sampler_registry()) {
-    const auto found = std::find_if(models.begin(), models.end(), [&](const auto& model) {
-      return entry.fits(*model) && model->capturable() &&
-             !make_sampler(entry.name, small_options(entry), *model)->needs_host_sync();
+    const auto fitting = samples_that([&](auto&, EnergyModel& model) {
+      return entry.fits(model) && model.capturable() &&
+             !make_sampler(entry.name, small_options(entry), model)->needs_host_sync();
     });
-    if (found != models.end()) names.push_back(entry.name);
+    if (!fitting.empty()) names.push_back(entry.name);
   }
   return names;
 }

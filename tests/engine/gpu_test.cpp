@@ -226,11 +226,11 @@ TEST_P(SamplersGpu, ChainsStayEqualOnLattices) {
 
 std::vector<std::string> samplers_of_targets() {
   std::vector<std::string> names;
-  const std::vector<ModelSample> all = targets();
+  std::vector<std::shared_ptr<EnergyModel>> models;
+  for (const ModelSample& target : targets()) models.push_back(load_sample(target));
   for (const SamplerEntry& entry : sampler_registry()) {
-    const bool fits = std::any_of(all.begin(), all.end(), [&](const ModelSample& target) {
-      return entry.fits(*load_sample(target));
-    });
+    const bool fits = std::any_of(models.begin(), models.end(),
+                                  [&](const auto& model) { return entry.fits(*model); });
     if (fits) names.push_back(entry.name);
   }
   return names;

@@ -281,9 +281,10 @@ INSTANTIATE_TEST_SUITE_P(All, ModelContract, testing::ValuesIn(samples_with_grad
 INSTANTIATE_TEST_SUITE_P(Known, PlainEnergies, those_that(has_plain_energy), label_of);
 INSTANTIATE_TEST_SUITE_P(All, LatticeContract,
                          those_that([](const ModelSample& s) { return s.lattice; }), label_of);
-INSTANTIATE_TEST_SUITE_P(All, TrainableModels, those_that([](const ModelSample& s) {
-                           return !load_sample(s)->parameters().empty();
-                         }),
+INSTANTIATE_TEST_SUITE_P(All, TrainableModels,
+                         testing::ValuesIn(samples_that([](const ModelSample& s, auto& model) {
+                           return find_model(s.model).gradient && !model.parameters().empty();
+                         })),
                          label_of);
 
 TEST(ModelSamples, CoverTheRegistry) {

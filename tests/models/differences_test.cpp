@@ -134,13 +134,6 @@ std::string label_of(const testing::TestParamInfo<ModelSample>& info) {
   return info.param.label;
 }
 
-template <class Fit>
-std::vector<ModelSample> samples_that(Fit fit) {
-  std::vector<ModelSample> samples = model_samples();
-  std::erase_if(samples, [&](const ModelSample& s) { return !fit(s, *load_sample(s)); });
-  return samples;
-}
-
 std::vector<ModelSample> discrete_samples() {
   return samples_that([](auto&, EnergyModel& model) { return model.space().discrete(); });
 }

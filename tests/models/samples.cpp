@@ -334,6 +334,23 @@ std::vector<ModelSample> model_samples() {
   return samples;
 }
 
+std::vector<ModelSample> samples_that(
+    const std::function<bool(const ModelSample&, EnergyModel&)>& fit) {
+  using Loaded = std::pair<ModelSample, std::shared_ptr<EnergyModel>>;
+  static const std::vector<Loaded> all = [] {
+    std::vector<Loaded> loaded;
+    for (const ModelSample& sample : model_samples()) {
+      loaded.emplace_back(sample, load_sample(sample));
+    }
+    return loaded;
+  }();
+  std::vector<ModelSample> samples;
+  for (const auto& [sample, model] : all) {
+    if (fit(sample, *model)) samples.push_back(sample);
+  }
+  return samples;
+}
+
 std::shared_ptr<EnergyModel> load_sample(const ModelSample& sample) {
   const Scratch scratch;
   ModelOptions options = sample.options;

@@ -30,6 +30,11 @@ struct ModelSample {
 std::vector<ModelSample> model_samples();
 std::vector<ModelSample> continuous_samples();  // among them
 
+// Returns the samples for which fit(sample, its model) holds. Each model is loaded once a process,
+// because parameters of tests are made whenever a test program starts; fit does not change it.
+std::vector<ModelSample> samples_that(
+    const std::function<bool(const ModelSample&, EnergyModel&)>& fit);
+
 inline void PrintTo(const ModelSample& sample, std::ostream* out) {
   *out << sample.label;
 }

@@ -155,15 +155,11 @@ TEST_P(Conditional, DifferencesAndConditionalsAreChangesOfEnergy) {
 }
 
 std::vector<ModelSample> discrete_samples() {
-  std::vector<ModelSample> all;
-  for (ModelSample& sample : model_samples()) {
-    const StateSpace space = load_sample(sample)->space();
+  return samples_that([](auto&, EnergyModel& model) {
+    const StateSpace space = model.space();
     const bool large = space.sites * space.categories > 30;  // the time of a deep network
-    if (space.discrete() && space.kind != StateKind::kPermutation && !large) {
-      all.push_back(std::move(sample));
-    }
-  }
-  return all;
+    return space.discrete() && space.kind != StateKind::kPermutation && !large;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Conditional, testing::ValuesIn(discrete_samples()),
