@@ -7,6 +7,11 @@
 // tile takes 36 products a pair of channels in place of 144, less what the tiles at the lower and
 // right border waste. The error is that of float32, about twice as large as with direct sums. The
 // numbers of a tile are the same whatever the other tiles and the number of threads are.
+//
+// The gradient in the weights is F(3×3, 4×4), in which a tile of the gradient in the output takes
+// the place of the weights. It has the same points, and so the same transform of patches:
+//
+//   ∂w_{o,i} = A₃ᵀ [ Σ_tiles (G₄ ∂tile_o G₄ᵀ) ⊙ (Bᵀ patch_i B) ] A₃
 #pragma once
 
 #include <cstdint>
@@ -35,6 +40,12 @@ void winograd_weights(int64_t outputs, int64_t inputs, const float* w, bool tran
 // [outputs] may be null.
 void winograd(const WinogradShape& shape, const float* x, const float* weights, const float* bias,
               float* out);
+
+// Writes the gradient in the weights, [outputs, inputs, 3, 3], given x [chains, height, width,
+// inputs] and the gradient in the output [chains, height, width, outputs]. It is the same for any
+// number of threads.
+void winograd_weight_gradient(const WinogradShape& shape, const float* x, const float* at_output,
+                              float* gradient);
 
 }  // namespace cpu
 }  // namespace isinglass

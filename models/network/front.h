@@ -8,6 +8,10 @@
 // The first convolution's output is padded with zeros, so that the sums over d lack d_y = −1 in the
 // first row and d_x = −1 in the first column: there are four classes of positions. With an even
 // height and width, no other border is met. The composed weights are summed in float64.
+//
+// With autograd, the composition is differentiable in the layers' parameters. The gradient in its
+// 5×5 weights is a sum of patches over the positions of each class, with 25·P products a position
+// and output channel, where the gradient in W1 takes 9·C.
 #pragma once
 
 #include <torch/nn/modules/conv.h>
@@ -21,23 +25,27 @@ class ComposedFront {
   // Returns true if the composed form exists for images of that shape [B, P, H, W] and is faster.
   static bool serves(const torch::Tensor& image, const torch::nn::Conv2d& first);
 
-  // Does not keep the layers, only composed copies of their weights.
+  // Does not keep the layers, only composed copies of their weights, which have a graph if
+  // gradients are on.
   ComposedFront(const torch::nn::Conv2d& first, const torch::nn::Conv2d& conv,
                 const torch::nn::Conv2d& shortcut);
 
-  // Returns the outputs [B, C, H/2, W/2] of block 0's convolution and of its shortcut.
+  // Returns the outputs [B, C, H/2, W/2] of block 0's convolution and of its shortcut. If gradients
+  // are on, they are differentiable in the image and in the layers' parameters.
   std::pair<torch::Tensor, torch::Tensor> forward(const torch::Tensor& image) const;
   // Returns the gradient in the image [B, P, H, W], given the gradients in both outputs.
   torch::Tensor backward(const torch::Tensor& at_conv, const torch::Tensor& at_shortcut) const;
 
  private:
-  // Holds a composed convolution's weights as kernels/network/front.h wants them.
+  // Holds a composed convolution of stride 2.
   struct Part {
-    torch::Tensor weights, bias, backward_weights;
+    torch::Tensor weights, bias;  // float32 [classes, C, P, k, k] and [classes, C], with the graph
+    torch::Tensor forward_weights, backward_weights;  // as kernels/network/front.h wants them
+
+    Part() = default;
+    Part(const torch::Tensor& composed, const torch::Tensor& composed_bias);
+    torch::Tensor outputs(const torch::Tensor& image) const;
   };
-  static Part part_of(const torch::Tensor& weights, const torch::Tensor& bias);
-  static torch::Tensor outputs(const Part& part, const torch::Tensor& image);
-  static void add_gradient(const Part& part, const torch::Tensor& at_output, torch::Tensor& image);
 
   Part conv_, shortcut_;
 };

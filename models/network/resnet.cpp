@@ -369,11 +369,10 @@ torch::Tensor ResNetModel::energy_of(const torch::Tensor& log_p, const torch::Te
 torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
   const torch::Tensor input = categorical() ? x : relaxed(x);
   const torch::Tensor image = image_of(input);
-  const ComposedFront* front = at::GradMode::is_enabled() ? nullptr : composed_front(image);
-  return energy_of(layers_.forward(image, front), input);
+  return energy_of(layers_.forward(image, composed_front(image).get()), input);
 }
 
-const ComposedFront* ResNetModel::composed_front(const torch::Tensor& image) {
+std::shared_ptr<const ComposedFront> ResNetModel::composed_front(const torch::Tensor& image) {
   const torch::nn::Conv2d& first = layers_.first();
   if (!ComposedFront::serves(image, first)) return nullptr;
   const BlockImpl& block = layers_.net->at<BlockImpl>(0);
@@ -383,8 +382,10 @@ const ComposedFront* ResNetModel::composed_front(const torch::Tensor& image) {
                               block.conv1->bias,
                               block.shortcut_conv->weight,
                               block.shortcut_conv->bias};
-  return &front_.get(sources,
-                     [&] { return ComposedFront(first, block.conv1, block.shortcut_conv); });
+  const auto compose = [&] {
+    return std::make_shared<const ComposedFront>(first, block.conv1, block.shortcut_conv);
+  };
+  return at::GradMode::is_enabled() ? compose() : front_.get(sources, compose);  // with a graph
 }
 
 ResNetModel::Layers& ResNetModel::low_layers() {
@@ -412,11 +413,11 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor input = categorical() ? x : relaxed(x);
   const bool low = precision_ == GradientPrecision::kBfloat16;
   const torch::Tensor image = image_of(input);
-  const ComposedFront* front = composed_front(image);
+  const std::shared_ptr<const ComposedFront> front = composed_front(image);
   Slopes slopes;
-  const torch::Tensor log_p =
-      layers_.forward_with_slopes(image, front, low ? torch::kBFloat16 : torch::kFloat32, slopes);
-  const torch::Tensor at_image = (low ? low_layers() : layers_).backward(front, slopes);
+  const torch::Tensor log_p = layers_.forward_with_slopes(
+      image, front.get(), low ? torch::kBFloat16 : torch::kFloat32, slopes);
+  const torch::Tensor at_image = (low ? low_layers() : layers_).backward(front.get(), slopes);
   store(out.energy, energy_of(log_p, input).to(torch::kFloat64));
   state_gradient(at_image, out.gradient);
 }

@@ -87,8 +87,8 @@ class ResNetModel : public EnergyModel {
     explicit Layers(const Shape& shape);
     // Returns the 3×3 convolution that comes first, or directly after the projection.
     const torch::nn::Conv2d& first() const { return proj2 ? proj2 : proj; }
-    // Returns net(x) [B] of its input [B, 1 or P, H, W]. It is differentiable without a `front`.
-    // Here and below, `front` replaces the first layers; it may be null.
+    // Returns net(x) [B] of its input [B, 1 or P, H, W]. Here and below, `front` replaces the first
+    // layers; it may be null.
     torch::Tensor forward(const torch::Tensor& image, const ComposedFront* front);
     torch::Tensor head(const torch::Tensor& map);  // net(x) [B] of its last map [B, C, h, w]
     // Computes the same without autograd, and keeps the swishes' derivatives in that dtype.
@@ -114,8 +114,8 @@ class ResNetModel : public EnergyModel {
   // Returns the present weights in bfloat16; they stay at the same addresses.
   Layers& low_layers();
   // Returns the first layers composed from the present weights, or null if they are not to be used
-  // for that image.
-  const ComposedFront* composed_front(const torch::Tensor& image);
+  // for that image. If gradients are on, they are composed anew, with a graph.
+  std::shared_ptr<const ComposedFront> composed_front(const torch::Tensor& image);
 
   Shape shape_;
   Layers layers_;
@@ -123,7 +123,7 @@ class ResNetModel : public EnergyModel {
   GradientPrecision precision_ = GradientPrecision::kFloat32;
   Cached<Layers> low_;
   Cached<torch::Tensor> log_mean_;  // float64
-  Cached<ComposedFront> front_;
+  Cached<std::shared_ptr<const ComposedFront>> front_;
 };
 
 }  // namespace isinglass

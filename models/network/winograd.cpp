@@ -39,6 +39,22 @@ torch::Tensor convolved(const torch::Tensor& x, const torch::Tensor& weights, co
   return out;
 }
 
+// Returns the gradient in weights [O, I, 3, 3], given that in the output.
+torch::Tensor weight_gradient(const torch::Tensor& x, const torch::Tensor& at_output) {
+  const torch::Tensor rows = x.contiguous(at::MemoryFormat::ChannelsLast);
+  const torch::Tensor at_rows = at_output.contiguous(at::MemoryFormat::ChannelsLast);
+  const WinogradShape shape{.chains = x.size(0),
+                            .height = x.size(2),
+                            .width = x.size(3),
+                            .inputs = x.size(1),
+                            .outputs = at_output.size(1)};
+  torch::Tensor gradient = torch::empty({shape.outputs, shape.inputs, 3, 3}, x.options());
+  cpu::winograd_weight_gradient(shape, rows.const_data_ptr<float>(),
+                                at_rows.const_data_ptr<float>(),
+                                gradient.mutable_data_ptr<float>());
+  return gradient;
+}
+
 // Gives the convolution to autograd. `weights` are the transformed ones of `weight`.
 struct Convolution : torch::autograd::Function<Convolution> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
@@ -54,12 +70,16 @@ struct Convolution : torch::autograd::Function<Convolution> {
     const torch::Tensor &x = saved[0], &weight = saved[1], &at_out = at_output[0];
     const bool of_x = context->needs_input_grad(0), of_weight = context->needs_input_grad(1),
                of_bias = context->needs_input_grad(2);
-    const bool direct = at::GradMode::is_enabled();
-    auto [at_x, at_weight, at_bias] =
-        at::convolution_backward(at_out, x, weight, weight.sizes().slice(0, 1), {1, 1}, {1, 1},
-                                 {1, 1}, false, {0, 0}, 1, {of_x && direct, of_weight, of_bias});
-    if (of_x && !direct) at_x = convolved(at_out, transformed(weight, true), nullptr);
-    return {at_x, at_weight, at_bias, {}};
+    if (at::GradMode::is_enabled()) {
+      const auto [at_x, at_weight, at_bias] =
+          at::convolution_backward(at_out, x, weight, weight.sizes().slice(0, 1), {1, 1}, {1, 1},
+                                   {1, 1}, false, {0, 0}, 1, {of_x, of_weight, of_bias});
+      return {at_x, at_weight, at_bias, {}};
+    }
+    return {of_x ? convolved(at_out, transformed(weight, true), nullptr) : torch::Tensor(),
+            of_weight ? weight_gradient(x, at_out) : torch::Tensor(),
+            of_bias ? at_out.sum({0, 2, 3}) : torch::Tensor(),
+            {}};
   }
 };
 

@@ -13,9 +13,9 @@ class WinogradLayer {
   // Returns true if the layer is such a convolution of float32 numbers.
   static bool serves(const torch::nn::Conv2d& layer, const torch::Tensor& x);
 
-  // Returns the layer's output [B, C, H, W], channels-last. Its gradient in x comes from the same
-  // algorithm, and that in the weights from LibTorch. A backward pass that is itself differentiated
-  // (create_graph) is LibTorch's.
+  // Returns the layer's output [B, C, H, W], channels-last. Its gradients in x and in the weights
+  // come from the same algorithm. A backward pass that is itself differentiated (create_graph) is
+  // LibTorch's.
   torch::Tensor forward(const torch::nn::Conv2d& layer, const torch::Tensor& x);
   // Returns the gradient in the layer's input, given that in its output, without autograd.
   torch::Tensor input_gradient(const torch::nn::Conv2d& layer, const torch::Tensor& at_output);

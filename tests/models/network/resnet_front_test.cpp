@@ -1,6 +1,6 @@
 // The composed front of a ResNet gives what its layers give one after the other: its outputs and
-// gradients are those of LibTorch's convolutions in float64, and the energies and gradients of
-// whole networks are those of the path with autograd, which does not use it.
+// gradients, in the image and in the layers' parameters, are those of LibTorch's convolutions in
+// float64, and networks give the same energies and gradients with autograd and without it.
 #include <gtest/gtest.h>
 
 #include "models/energy_model.h"
@@ -28,6 +28,7 @@ double relative_error(const torch::Tensor& a, const torch::Tensor& exact) {
 
 TEST(ResNetFront, IsTheTwoConvolutions) {
   torch::manual_seed(3);
+  const torch::NoGradGuard no_grad;
   for (const int64_t inputs : {1, 3, 8}) {
     for (const int64_t channels : {16, 32, 48, 64, 128}) {
       const torch::nn::Conv2d first = layer(inputs, channels, 3, 1),
@@ -37,10 +38,11 @@ TEST(ResNetFront, IsTheTwoConvolutions) {
       for (const auto& [height, width] : {std::pair{2, 2}, {2, 6}, {4, 4}, {28, 20}}) {
         for (const int64_t batch : {1, 3}) {
           const torch::Tensor image = torch::rand({batch, inputs, height, width});
+          const auto [mine_a, mine_b] = front.forward(image);
+          const torch::AutoGradMode of_the_reference(true);
           torch::Tensor x = image.to(torch::kFloat64).requires_grad_();
           const torch::Tensor h = exactly(first, x);
           const torch::Tensor a = exactly(conv, h), b = exactly(shortcut, h);
-          const auto [mine_a, mine_b] = front.forward(image);
           SCOPED_TRACE(testing::Message() << inputs << " to " << channels << " channels, " << height
                                           << "x" << width << ", batch " << batch);
           // Sums of at most 200 products, each rounded to 6e-8.
@@ -55,8 +57,62 @@ TEST(ResNetFront, IsTheTwoConvolutions) {
   }
 }
 
+// Returns the gradients of Σ (a³ + b³) in all of `in`, where a and b are the outputs, and those of
+// the squared gradient in the first of them, which takes a backward pass that is differentiable.
+std::vector<torch::Tensor> gradients(const std::pair<torch::Tensor, torch::Tensor>& outputs,
+                                     const std::vector<torch::Tensor>& in) {
+  const torch::Tensor sum = outputs.first.pow(3).sum() + outputs.second.pow(3).sum();
+  std::vector<torch::Tensor> all = torch::autograd::grad({sum}, in, {}, /*retain_graph=*/true);
+  const torch::Tensor at_first = torch::autograd::grad({sum}, {in[0]}, {}, true, true)[0];
+  for (const torch::Tensor& more : torch::autograd::grad({at_first.square().sum()}, in)) {
+    all.push_back(more);
+  }
+  return all;
+}
+
+TEST(ResNetFront, HasTheGradientsOfTheTwoConvolutions) {
+  torch::manual_seed(8);
+  for (const int64_t inputs : {1, 3}) {
+    for (const int64_t channels : {16, 48}) {
+      const std::vector<torch::nn::Conv2d> layers = {layer(inputs, channels, 3, 1),
+                                                     layer(channels, channels, 3, 2),
+                                                     layer(channels, channels, 1, 2)};
+      for (const auto& [height, width] : {std::pair{2, 2}, {2, 6}, {4, 4}, {28, 20}}) {
+        for (const int64_t batch : {1, 3}) {
+          SCOPED_TRACE(testing::Message() << inputs << " to " << channels << " channels, " << height
+                                          << "x" << width << ", batch " << batch);
+          std::vector<torch::Tensor> in = {torch::rand({batch, inputs, height, width})}, wide;
+          in[0].requires_grad_();
+          for (const auto& c : layers) in.insert(in.end(), {c->weight, c->bias});
+          for (const torch::Tensor& t : in) {
+            wide.push_back(t.detach().to(torch::kFloat64).requires_grad_());
+          }
+          const ComposedFront front(layers[0], layers[1], layers[2]);
+          const auto mine = gradients(front.forward(in[0]), in);
+          const torch::Tensor map = at::conv2d(wide[0], wide[1], wide[2], 1, 1);
+          const torch::Tensor a = at::conv2d(map, wide[3], wide[4], 2, 1);
+          const torch::Tensor b = at::conv2d(map, wide[5], wide[6], 2);
+          const auto exact = gradients(std::pair(a, b), wide);
+          ASSERT_EQ(mine.size(), 14);
+          for (size_t n = 0; n < mine.size(); ++n) {
+            EXPECT_LT(relative_error(mine[n], exact[n]), 1e-5) << n;
+          }
+          // Frozen layers get no gradient, as anywhere.
+          for (const auto& c : layers) c->weight.set_requires_grad(false);
+          const ComposedFront frozen(layers[0], layers[1], layers[2]);
+          const auto some =
+              torch::autograd::grad({frozen.forward(in[0]).first.sum()}, {in[0], layers[1]->bias});
+          EXPECT_EQ(some[1].min().item<double>(), batch * height * width / 4.0);
+          for (const auto& c : layers) c->weight.set_requires_grad(true);
+        }
+      }
+    }
+  }
+}
+
 TEST(ResNetFront, GivesTheSameBitsInEveryBatch) {
   torch::manual_seed(4);
+  const torch::NoGradGuard no_grad;
   const ComposedFront front(layer(1, 64, 3, 1), layer(64, 64, 3, 2), layer(64, 64, 1, 2));
   const torch::Tensor image = torch::rand({64, 1, 28, 28});
   const auto [all, all_others] = front.forward(image);

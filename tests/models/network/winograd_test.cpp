@@ -58,6 +58,38 @@ TEST(Winograd, GivesTheOutputsAndTheGradientOfDirectSums) {
   }
 }
 
+TEST(Winograd, GivesTheGradientInTheWeightsOfDirectSums) {
+  torch::manual_seed(6);
+  for (const auto& [from, to] : {std::pair{16, 16}, {32, 32}, {64, 64}, {16, 48}, {48, 16}}) {
+    for (const auto& [height, width] :
+         {std::pair{7, 7}, {14, 14}, {1, 1}, {4, 4}, {3, 10}, {9, 5}, {8, 1}}) {
+      for (const int64_t batch : {1, 37}) {
+        SCOPED_TRACE(testing::Message() << from << " to " << to << " channels, " << batch << " of "
+                                        << height << "x" << width);
+        const torch::Tensor x = map_of(batch, from, height, width);
+        const torch::Tensor at_out = map_of(batch, to, height, width);
+        const WinogradShape shape{batch, height, width, from, to};
+        torch::Tensor mine = torch::full({to, from, 3, 3}, NAN);
+        cpu::winograd_weight_gradient(shape, x.const_data_ptr<float>(),
+                                      at_out.const_data_ptr<float>(),
+                                      mine.mutable_data_ptr<float>());
+        const auto direct = [&](const torch::Tensor& a, const torch::Tensor& b) {
+          const auto gradients = at::convolution_backward(
+              b, a, torch::zeros({to, from, 3, 3}, torch::kFloat64), {}, {1, 1}, {1, 1}, {1, 1},
+              false, {0, 0}, 1, {false, true, false});
+          return std::get<1>(gradients);
+        };
+        const torch::Tensor wide = x.to(torch::kFloat64), wide_out = at_out.to(torch::kFloat64);
+        // All nine numbers of a pair of channels come from the same sums, so that they have the
+        // error of the largest, also where a border leaves nothing to sum. The transforms magnify
+        // a single product by up to 5.6² = 31.
+        const torch::Tensor sizes = direct(wide.abs(), wide_out.abs()).amax({2, 3}, true);
+        EXPECT_LT(largest_error(mine, direct(wide, wide_out), sizes), 32);
+      }
+    }
+  }
+}
+
 TEST(Winograd, IsTheSameInEveryBatch) {
   const torch::NoGradGuard no_grad;
   torch::manual_seed(2);
