@@ -299,17 +299,27 @@ constexpr double kWeightRows[kPatch][3] = {{1, 0, 0},
 
 void winograd_weights(int64_t outputs, int64_t inputs, const float* w, bool transposed,
                       float* weights) {
-  for (int64_t o = 0; o < outputs; ++o) {
-    for (int64_t i = 0; i < inputs; ++i, w += 9) {
-      const int64_t at = transposed ? o * inputs + i : i * outputs + o;
-      for (int64_t p = 0; p < kPatch; ++p) {
-        double half[3] = {};  // row p of G w
-        for (int k = 0; k < 9; ++k)
-          half[k % 3] += kWeightRows[p][k / 3] * w[transposed ? 8 - k : k];
-        for (int64_t q = 0; q < kPatch; ++q) {
-          double sum = 0;
-          for (int k = 0; k < 3; ++k) sum += half[k] * kWeightRows[q][k];
-          weights[(p * kPatch + q) * inputs * outputs + at] = static_cast<float>(sum);
+  constexpr int64_t kLanes = 16;  // channels at a time, which are neighbours in the result
+  const int64_t columns = transposed ? inputs : outputs, rows = transposed ? outputs : inputs;
+  const int64_t of_column = transposed ? 9 : inputs * 9, of_row = transposed ? inputs * 9 : 9;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t first = 0; first < columns; first += kLanes) {
+      double tap[9][kLanes];
+      for (int64_t k = 0; k < 9; ++k) {
+        const float* from = w + row * of_row + first * of_column + (transposed ? 8 - k : k);
+        for (int64_t n = 0; n < kLanes; ++n) tap[k][n] = from[n * of_column];
+      }
+      float* to = weights + row * columns + first;
+      for (const auto& p : kWeightRows) {
+        double half[3][kLanes] = {};  // row p of G w
+        for (int64_t k = 0; k < 9; ++k) {
+          for (int64_t n = 0; n < kLanes; ++n) half[k % 3][n] += p[k / 3] * tap[k][n];
+        }
+        for (const auto& q : kWeightRows) {
+          for (int64_t n = 0; n < kLanes; ++n) {
+            to[n] = static_cast<float>(half[0][n] * q[0] + half[1][n] * q[1] + half[2][n] * q[2]);
+          }
+          to += rows * columns;
         }
       }
     }
