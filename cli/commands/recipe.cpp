@@ -12,6 +12,9 @@
 //   command = "evaluate"
 //   weights = "{out}/base/ema.pt"       # {out} stands for the directory of the recipe
 //
+// With extends = "NAME" it is a recipe of the program with other keys: those of a stage replace the
+// keys of the stage of that name, and stages with a name of their own come last.
+//
 // Relative paths start at the folder of the file, as in grids. Mistakes in any stage, and files
 // that do not exist, are found before the first one runs.
 //
@@ -98,6 +101,35 @@ std::string text_at(const toml::table& table, const char* key, const std::string
   return *value;
 }
 
+// Returns the recipe that this one extends, with what this one changes.
+toml::table extended(const toml::table& recipe, const std::string& where) {
+  if (!recipe.contains("extends")) return recipe;
+  const std::string name = text_at(recipe, "extends", where);
+  const std::string of_base = "recipe " + name;
+  toml::table whole =
+      extended(parse_toml(preset_text(recipe_presets(), name, "recipe"), of_base), of_base);
+  for (const auto& [key, node] : recipe) {
+    if (key != "extends" && key != "stage") whole.insert_or_assign(key, node);
+  }
+  if (!recipe.contains("stage")) return whole;
+  const toml::array* changes = recipe["stage"].as_array();
+  require(changes && changes->is_array_of_tables(), "{}: stage must be [[stage]] tables", where);
+  toml::array& stages = *whole["stage"].as_array();
+  for (const toml::node& node : *changes) {
+    const toml::table& change = *node.as_table();
+    const std::string changed = text_at(change, "name", where);
+    const auto found = std::find_if(stages.begin(), stages.end(), [&](const toml::node& stage) {
+      return (*stage.as_table())["name"].value<std::string>() == changed;
+    });
+    if (found == stages.end()) {
+      stages.push_back(change);
+    } else {
+      for (const auto& [key, value] : change) found->as_table()->insert_or_assign(key, value);
+    }
+  }
+  return whole;
+}
+
 // Throws Error if a file that the option names does not exist, unless an earlier stage makes it.
 void require_files(const Option& option, const std::string& value, const fs::path& out,
                    const std::string& where) {
@@ -162,13 +194,13 @@ std::vector<Stage> stages_of(const Options& options, const fs::path& out) {
   const std::string where = is_file ? name : "recipe " + name;
   const fs::path folder =
       is_file ? fs::absolute(name).lexically_normal().parent_path() : fs::current_path();
-  const toml::table recipe = parse_toml(recipe_text(name), where);
+  const toml::table recipe = extended(parse_toml(recipe_text(name), where), where);
   const OptionTable evaluation = options_of<EvaluateSpec>();
   OptionValues shared = options.said();
   for (const auto& [key, node] : recipe) {
     if (key == "stage") continue;
     require(key == "dataset" && node.is_string(),
-            "{}: unknown key '{}'; dataset and [[stage]] are known", where, key.str());
+            "{}: unknown key '{}'; dataset, extends and [[stage]] are known", where, key.str());
     const Option* dataset = find_option(evaluation, "dataset");
     shared.try_emplace("dataset", starting_at(folder, *dataset, *node.value<std::string>()));
   }

@@ -197,13 +197,47 @@ TEST_F(Recipe, GoesOnInADirectoryOfAnyBytes) {
 // The stages of a recipe are read before the first one looks for its data.
 TEST_F(Recipe, TheRecipesOfTheProgramAreRead) {
   const std::string known = run("recipe --help").out;
-  ASSERT_NE(known.find("residual-static-mnist, residual-strokes"), std::string::npos) << known;
+  for (const char* name : {"residual-mnist", "residual-omniglot-standin", "residual-static-mnist",
+                           "residual-strokes"}) {
+    EXPECT_NE(known.find(name), std::string::npos) << known;
+  }
   refused("recipe residual-static-mnist --data-dir . --out r --quiet", "static-mnist");
   const Json stages = json("r/recipe.json")["stages"];
   EXPECT_EQ(stages.size(), 5);
   EXPECT_FALSE(stages[0]["finished"]);
   // A recipe that has made nothing does not stand in the way of another one.
   refused("recipe residual-strokes --dataset none.pt --out r --quiet", "none.pt");
+}
+
+// A recipe that extends another has its stages, in which its own keys replace the others'.
+TEST_F(Recipe, ExtendsARecipeOfTheProgram) {
+  refused("recipe residual-omniglot-standin --data-dir . --out r --quiet", "omniglot28-standin");
+  const Json stages = json("r/recipe.json")["stages"];
+  ASSERT_EQ(stages.size(), 5);
+  const auto has = [](const Json& stage, const std::string& argument) {
+    const Json& all = stage["arguments"];
+    return std::find(all.begin(), all.end(), argument) != all.end();
+  };
+  EXPECT_TRUE(has(stages[0], "--iters=80000"));
+  EXPECT_FALSE(has(stages[0], "--iters=110000"));
+  EXPECT_TRUE(has(stages[0], "--hidden=500"));
+  EXPECT_TRUE(has(stages[2], "--iters=12000"));
+  for (const size_t stage : {0, 1, 2, 3}) {
+    EXPECT_TRUE(has(stages[stage], "--dataset=omniglot-standin")) << stage;
+  }
+  write("own.toml",
+        "extends = \"residual-strokes\"\n[[stage]]\nname = \"rbm\"\niters = 7\n"
+        "[[stage]]\nname = \"more\"\ncommand = \"report\"\ndirectory = \"{out}/rbm\"\n");
+  refused("recipe own.toml --dataset none.pt --out own --quiet", "none.pt");
+  refused_recipe("extends = \"nothing\"", "unknown recipe 'nothing'; known: ");
+  refused_recipe("extends = 3", "extends must be a non-empty string");
+  refused_recipe("extends = \"residual-strokes\"\nstage = 3", "stage must be [[stage]] tables");
+  refused_recipe("extends = \"residual-strokes\"\n[[stage]]\niters = 3",
+                 "name must be a non-empty string");
+  refused_recipe("extends = \"residual-strokes\"\n[[stage]]\nname = \"new\"\niters = 3",
+                 "command must be a non-empty string");
+  refused_recipe("extends = \"residual-strokes\"\n[[stage]]\nname = \"rbm\"\niter = 3",
+                 "did you mean iters");
 }
 
 TEST_F(Recipe, ABaseEvaluationMustBeThatOfTheBase) {
