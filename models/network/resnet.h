@@ -23,8 +23,8 @@
 // derivatives of the swishes (kernels/network/swish.h), and the backward pass consists of
 // transposed convolutions and products with these. bfloat16 gradients use the same float32 forward
 // pass, but keep the derivatives in bfloat16; the backward pass uses a bfloat16 copy of the
-// weights. On a CPU, the first layers are composed (front.h) wherever no gradient in the weights is
-// needed, and float32 convolutions of stride 1 run by Winograd's algorithm (winograd.h).
+// weights. On a CPU, the first layers are composed (front.h), and float32 convolutions of stride 1
+// run by Winograd's algorithm (winograd.h), with autograd and without it.
 #pragma once
 
 #include <torch/nn/modules/container/sequential.h>
