@@ -26,7 +26,7 @@ PEERS = pathlib.Path(__file__).resolve().parents[1] / "gpu" / "peers.py"
 OURS = {"gwg": ["--sampler", "gwg", "--steps-per-iter", "10", "--stages",
                 "energy,energy-gradient,step,ais-step,training-iteration"],
         "pafs": ["--sampler", "pafs", "--radius", "5", "--stages", "step"]}
-# What is compared: its name, the published program, the name in peers.py, and our sampler and stage.
+# What is compared: its name, the published program and the name in peers.py, our sampler and stage.
 ROWS = [("energy", "network of GWG_release", "forward", "gwg", "energy"),
         ("energy and gradient", "network of GWG_release", "forward and gradient", "gwg",
          "energy-gradient"),
@@ -89,13 +89,13 @@ docs/results/{arguments.page.name} --threads {arguments.threads} --rounds {argum
 this page from {len(rounds)} rounds with {arguments.threads} thread(s) on {machine['cores']} core(s)
 of a processor {machine['cpu']}, the published programs with PyTorch {torch}. The checkouts are
 wgrathwohl/GWG_release {commit(arguments.gwg)} and ha0ransun/Path-Auxiliary-Sampler
-{commit(arguments.pas)}. The programs took turns in going first. Times are medians over the rounds,
-and the last columns are the median of the ratios of the rounds, and their least and most.
+{commit(arguments.pas)}. They took turns in going first. Times are medians over the rounds, and the
+last columns are the median of the ratios of the rounds, and their least and most.
 
 The published programs compute a state's energy and gradient several times in a step (GWG: four
-energies and two gradients), and Isinglass once, because it keeps those of the present state. Most of
-its convolutions are by Winograd's algorithm (kernels/network/winograd.h), and the first two are one
-(models/network/front.h).
+energies and two gradients), and Isinglass once, because it keeps those of the present state. Most
+of its convolutions are by Winograd's algorithm (kernels/network/winograd.h), and the first two are
+one (models/network/front.h).
 """
 
 
@@ -113,6 +113,9 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    if cores < arguments.threads:
+        sys.exit(f"{arguments.threads} threads need as many cores; this process may use {cores}")
     version = subprocess.run([performance_page.PROGRAM, "--version"], check=True,
                              capture_output=True, text=True).stdout
     rounds = []
