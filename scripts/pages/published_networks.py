@@ -26,7 +26,7 @@ PEERS = pathlib.Path(__file__).resolve().parents[1] / "gpu" / "peers.py"
 OURS = {"gwg": ["--sampler", "gwg", "--steps-per-iter", "10", "--stages",
                 "energy,energy-gradient,step,ais-step,training-iteration"],
         "pafs": ["--sampler", "pafs", "--radius", "5", "--stages", "step"]}
-# What is compared: its name, the published program and the name in peers.py, our sampler and stage.
+# Rows: what is timed, the published program, its step's name in peers.py, our sampler and stage.
 ROWS = [("energy", "network of GWG_release", "forward", "gwg", "energy"),
         ("energy and gradient", "network of GWG_release", "forward and gradient", "gwg",
          "energy-gradient"),
@@ -85,12 +85,13 @@ programs' own code and by Isinglass ({revision}).
 {table}
 
 `scripts/pages/published_networks.py --gwg CHECKOUT --pas CHECKOUT \
-docs/results/{arguments.page.name} --threads {arguments.threads} --rounds {arguments.rounds}` wrote
-this page from {len(rounds)} rounds with {arguments.threads} thread(s) on {machine['cores']} core(s)
-of a processor {machine['cpu']}, the published programs with PyTorch {torch}. The checkouts are
-wgrathwohl/GWG_release {commit(arguments.gwg)} and ha0ransun/Path-Auxiliary-Sampler
-{commit(arguments.pas)}. They took turns in going first. Times are medians over the rounds, and the
-last columns are the median of the ratios of the rounds, and their least and most.
+docs/results/{arguments.page.name} --threads {arguments.threads} --rounds {arguments.rounds}`
+wrote this page from {len(rounds)} rounds with {arguments.threads} thread(s) on \
+{machine['cores']} core(s) of a processor {machine['cpu']}, the published programs with PyTorch
+{torch}. The checkouts are wgrathwohl/GWG_release {commit(arguments.gwg)} and
+ha0ransun/Path-Auxiliary-Sampler {commit(arguments.pas)}. The programs took turns in going first.
+Times are medians over the rounds, and the last columns are the median of the ratios of the rounds,
+and their least and most.
 
 The published programs compute a state's energy and gradient several times in a step (GWG: four
 energies and two gradients), and Isinglass once, because it keeps those of the present state. Most
