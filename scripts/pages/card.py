@@ -83,8 +83,9 @@ def training(runs, weights, arguments):
     if config["model"] == "residual":
         kind, file = config["base-model"].split("=", 1)
         name = pathlib.Path(file).stem
-        base = (f"\nIts network corrects the {kind} of [{name}]({name}.md) by at most "
-                f"{config['bound']:g} nats.")
+        whose = (f"of [{name}]({name}.md)" if weights.with_name(f"{name}.md").exists()
+                 else "that is in the same file")
+        base = f"\nIts network corrects the {kind} {whose} by at most {config['bound']:g} nats."
     by = ", then by ".join(OBJECTIVES[one["objective"]] for one, _ in found)
     minutes = " and ".join(f"{line['seconds'] / 60:.0f}" for _, line in found)
     picture = weights.with_suffix(".png")

@@ -131,6 +131,10 @@ with tempfile.TemporaryDirectory() as name:
     for name in ("## Log-likelihood", "## Checksums"):
         assert section(again, name) == section(alone, name), again
     # A network on a base: by noise-contrastive estimation alone, and with chains afterwards.
+    # The card names the base if it has a card of its own.
+    noise = card(folder, residual="alone", samples=folder / "few")
+    assert "corrects the rbm that is in the same file by at most 10 nats" in noise, noise
+    (folder / "my-rbm.md").write_text("# my-rbm.pt\n")
     noise = card(folder, residual="alone", samples=folder / "few")
     for text in ("A residual EBM with 8 channels, trained on `bars` by noise-contrastive",
                  "corrects the rbm of [my-rbm](my-rbm.md) by at most 10 nats", "took\n2 minutes",
