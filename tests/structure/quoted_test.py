@@ -23,8 +23,9 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 TABLE = re.compile(r"^(\|.*\|)\n(\|[-:| ]+\|)\n((?:\|.*\|\n?)*)", re.MULTILINE)
 SENTENCE = re.compile(r"(?<=[.:;])\s+")
-# The page of a row of the table follows from the row's first word.
-README_PAGES = {"H100": "docs/results/gpu.md", "": "docs/results/performance.md"}
+# The page of a row of the table is that of the first of these words which the row has.
+README_PAGES = {"H100": "docs/results/gpu.md", "ResNet": "docs/results/published-networks.md",
+                "": "docs/results/performance.md"}
 COUNTED = re.compile(r"^### ([^\n]*): (\d+) files\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
 # Pages have other names for these words of sentences.
 WORDS = {"sweep": {"gibbs", "sweep"}, "ladder": {"rungs"}}
@@ -182,7 +183,7 @@ def main():
     known, wrong, rows, checked, noticed = {}, [], 0, 0, []
     readme = section((source / "README.md").read_text(encoding="utf-8"), "How it compares")
     for row in re.findall(r"^\| .*\d.*\|$", readme, re.MULTILINE):
-        name = next(page for word, page in README_PAGES.items() if row[2:].startswith(word))
+        name = next(page for word, page in README_PAGES.items() if word in row)
         missing = missing_of_row(row, page_of(source / name, known))
         rows += 1
         wrong += ([f"README.md: no line of {name} has {', '.join(missing)}: {row}"] if missing

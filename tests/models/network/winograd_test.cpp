@@ -3,6 +3,7 @@
 #include "models/network/winograd.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include "kernels/network/winograd.h"
 #include "models/network/resnet.h"
@@ -102,6 +103,29 @@ TEST(Winograd, IsTheSameInEveryBatch) {
     EXPECT_TRUE(torch::equal(winograd.forward(conv, some), all.narrow(0, first, count)));
     EXPECT_TRUE(torch::equal(winograd.input_gradient(conv, some), back.narrow(0, first, count)));
   }
+}
+
+// The loops try all threads and the caller's alone in their first runs.
+TEST(Winograd, IsTheSameOnAnyNumberOfThreads) {
+  torch::manual_seed(5);
+  torch::nn::Conv2d conv = layer(64, 64);
+  const torch::Tensor x = map_of(50, 64, 7, 7).requires_grad_();
+  WinogradLayer winograd;
+  const auto numbers = [&] {
+    const torch::Tensor out = winograd.forward(conv, x);
+    std::vector<torch::Tensor> all = torch::autograd::grad({out.square().sum()}, {x, conv->weight});
+    all.push_back(out);
+    return all;
+  };
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const std::vector<torch::Tensor> alone = numbers();
+  omp_set_num_threads(3);
+  for (int run = 0; run < 10; ++run) {
+    const std::vector<torch::Tensor> together = numbers();
+    for (size_t n = 0; n < alone.size(); ++n) EXPECT_TRUE(together[n].equal(alone[n])) << n;
+  }
+  omp_set_num_threads(threads);
 }
 
 // The weights are transformed again after they have changed.
