@@ -59,12 +59,13 @@ void add_tempering(Page& page, const std::filesystem::path& directory, const cha
     const torch::Tensor history = read_tensor(file);
     if (history.dim() == 2 && history.size(0) > 1) pictures.push_back(history_chart(history));
   }
-  page.add("Tempering",
-           "A replica makes a round trip when it moves from exact draws (rung 0) to the target and "
-           "back. The table gives the rate of round trips per ensemble and scan, the rate that the "
-           "rejections would allow if the sampler's steps decorrelated the energy, and the rate in "
-           "the limit of many rungs.",
-           {facts(list), charts("", pictures)});
+  page.add(
+      "Tempering",
+      "A replica makes a round trip when it moves from rung 0 to the target and back. The "
+      "table gives the rate of round trips per ensemble and scan, the rate that the rejections "
+      "would allow if the sampler's steps decorrelated the energy, and the rate in the limit "
+      "of many rungs.",
+      {facts(list), charts("", pictures)});
 }
 
 }  // namespace
