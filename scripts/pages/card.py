@@ -140,7 +140,7 @@ def tempered_chains(samples, weights):
 These are the states at β = 1 of {min(chains, 64)} ensembles of {ladder["rungs"]} tempered chains. \
 All chains began at random
 states; neither data nor states of the training take part. {when},
-the picture has the state of each ensemble. Each ensemble made {ladder["round_trips"]:.3g} round \
+the picture has the state of each ensemble. Each ensemble made {ladder["round_trips"]:.4g} round \
 trips on average.
 ```
 {command("sample", samples, weights)}
@@ -184,7 +184,7 @@ def of_tempering(found):
     return (f"going up the ladder: {up}\\\n"
             f"going down: {down}\\\n"
             f"both: {estimate(found['log_z_bidirectional'], found['log_z_bidirectional_se'])}; "
-            f"{ladder['rungs']} rungs, {ladder['round_trips']:.3g} round trips of each of "
+            f"{ladder['rungs']} rungs, {ladder['round_trips']:.4g} round trips of each of "
             f"{found['chains']} ensembles, R̂ {found['rhat']:.3f}")
 
 

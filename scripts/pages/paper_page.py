@@ -47,9 +47,9 @@ PAPERS = [
         ("figure 8", "ising-learning", "On a 10×10 torus; the paper has 25×25."),
         ("table 1, static MNIST", "ebm-static-mnist", ""),
         ("table 1, dynamic MNIST", "ebm-mnist",
-         "One network, by `pafs`: [−82.5 nats, closed](../results/images.md)."),
+         "One network, on an RBM: [−81.4 nats, closed](../results/images.md)."),
         ("table 1, Omniglot", "ebm-omniglot",
-         "One network of other data than the paper's: "
+         "One network, on an RBM, of other data than the paper's: "
          "[−93.7 nats, closed](../results/images.md)."),
         ("table 1, Caltech", "ebm-caltech",
          "One network, by `pafs`: [−109.0 to −110.3 nats, open](../results/images.md)."),
