@@ -23,14 +23,18 @@ torch::Tensor transformed(const torch::Tensor& weight, bool transposed) {
   return weights;
 }
 
+WinogradShape shape_of(const torch::Tensor& x, int64_t outputs) {
+  return {.chains = x.size(0),
+          .height = x.size(2),
+          .width = x.size(3),
+          .inputs = x.size(1),
+          .outputs = outputs};
+}
+
 // Returns the convolution of x [B, I, H, W] with transformed weights [36, I, O].
 torch::Tensor convolved(const torch::Tensor& x, const torch::Tensor& weights, const float* bias) {
   const torch::Tensor rows = x.contiguous(at::MemoryFormat::ChannelsLast);
-  const WinogradShape shape{.chains = x.size(0),
-                            .height = x.size(2),
-                            .width = x.size(3),
-                            .inputs = weights.size(1),
-                            .outputs = weights.size(2)};
+  const WinogradShape shape = shape_of(x, weights.size(2));
   torch::Tensor out =
       torch::empty({shape.chains, shape.outputs, shape.height, shape.width},
                    x.options().requires_grad(false).memory_format(at::MemoryFormat::ChannelsLast));
@@ -43,11 +47,7 @@ torch::Tensor convolved(const torch::Tensor& x, const torch::Tensor& weights, co
 torch::Tensor weight_gradient(const torch::Tensor& x, const torch::Tensor& at_output) {
   const torch::Tensor rows = x.contiguous(at::MemoryFormat::ChannelsLast);
   const torch::Tensor at_rows = at_output.contiguous(at::MemoryFormat::ChannelsLast);
-  const WinogradShape shape{.chains = x.size(0),
-                            .height = x.size(2),
-                            .width = x.size(3),
-                            .inputs = x.size(1),
-                            .outputs = at_output.size(1)};
+  const WinogradShape shape = shape_of(x, at_output.size(1));
   torch::Tensor gradient = torch::empty({shape.outputs, shape.inputs, 3, 3}, x.options());
   cpu::winograd_weight_gradient(shape, rows.const_data_ptr<float>(),
                                 at_rows.const_data_ptr<float>(),
