@@ -27,9 +27,10 @@ at::IntArrayRef padding_of(const torch::nn::Conv2d& c) {
   return std::get<torch::ExpandingArray<2>>(c->options.padding());
 }
 
-// With fewer input channels, oneDNN's gradient in the weights writes out of bounds on processors
-// without AVX-512 (LibTorch 2.11).
-constexpr int64_t kFewestChannels = 8;
+// With fewer input channels than a vector has numbers (8 of AVX2, 16 of AVX-512), oneDNN's gradient
+// in the weights of a strided 1×1 convolution is wrong and writes out of bounds (LibTorch 2.11,
+// oneDNN's issue 6035).
+constexpr int64_t kFewestChannels = 16;
 
 // Computes a convolution that is differentiable in the weights, too, unless gradients are off.
 torch::Tensor convolve(const torch::nn::Conv2d& c, const torch::Tensor& x) {
