@@ -48,6 +48,13 @@ inline int64_t shared_memory_limit(int device) {
   return bytes;
 }
 
+inline int64_t multiprocessors(int device) {
+  int count = 0;
+  check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), __FILE__,
+             __LINE__);
+  return count;
+}
+
 struct LaunchShape {
   unsigned blocks;
   unsigned threads;

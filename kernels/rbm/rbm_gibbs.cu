@@ -12,6 +12,7 @@
 // It serves all Gibbs sweeps of RBMs on a GPU; rbm_gibbs_cpu.cpp serves the CPU. Samplers with
 // proposals take free_energy.cu.
 #include "kernels/base/blocks.h"
+#include "kernels/base/four_cuda.h"
 #include "kernels/base/launch.h"
 #include "kernels/rbm/rbm_gibbs.h"
 #include "kernels/rbm/unit_sums_cuda.h"
@@ -132,12 +133,8 @@ __global__ void draw_hidden_kernel(SweepShape s, SweepChains chains) {
   }
 }
 
-// Holds one row's numbers in a lane's four columns.
-struct alignas(16) Four {
-  float of[kCallSites];
-};
-
-// Holds rows of a block's 32 columns, with each lane's columns together. Two stages alternate.
+// Holds rows of a block's 32 columns, with the numbers of each lane's four columns together. Two
+// stages alternate.
 struct Stage {
   Four row[kStageRows][kBlockCalls];
 };
@@ -160,17 +157,21 @@ class Product {
       Stage& stage = stages[first / kStageRows % 2];
       uint32_t on[kStageWords];
       for (int w = 0; w < kStageWords; ++w) on[w] = next_on_[w];
-      for (int n = 0; n < kFetches; ++n) stage.row[stage_row(n)][lane()] = next_[n];
+      for (int n = 0; n < kFetches; ++n) store_four(stage.row[stage_row(n)][lane()].of, next_[n]);
       __syncthreads();
       fetch(first + kStageRows);
 #pragma unroll
       for (int w = 0; w < kStageWords; ++w) add(&stage.row[w * kBlockSites], on[w]);
     }
   }
-  __device__ float sum(int k) const { return sum_.of[k]; }
+  __device__ float sum(int k) const {
+    return sum_.of[k];
+  }
 
  private:
-  __device__ static int lane() { return threadIdx.x % kBlockCalls; }
+  __device__ static int lane() {
+    return threadIdx.x % kBlockCalls;
+  }
   __device__ static int stage_row(int n) {
     return n * kProductChains + static_cast<int>(threadIdx.x / kBlockCalls);
   }
@@ -197,7 +198,7 @@ class Product {
     for (int first = 0; first < kBlockSites; first += kRowGroup) {
       Four four = {};
       for (int i = first; i < first + kRowGroup; ++i) {
-        const Four row = rows[i][lane()];
+        const Four row = load_four(rows[i][lane()].of);
         const float times = on >> i & 1 ? 1.0f : 0.0f;  // The product by 0 or 1 is exact.
         for (int k = 0; k < kCallSites; ++k) four.of[k] += times * row.of[k];
       }
@@ -336,7 +337,8 @@ __device__ VisibleSums visible_sums(const SweepShape& s, const float* biases, co
 }
 __device__ double hidden_at(const SweepShape& s, const PathPoint& at, const double* inputs,
                             double* tile) {
-  return hidden_sum(inputs, s.hidden, tile, [](int64_t, const HiddenUnit&) {}, at.beta);
+  return hidden_sum(
+      inputs, s.hidden, tile, [](int64_t, const HiddenUnit&) {}, at.beta);
 }
 
 __global__ void free_energies_kernel(SweepShape s, const float* visible_biases, SweepPath path,

@@ -161,19 +161,23 @@ bool ComposedFront::serves(const torch::Tensor& image, const torch::nn::Conv2d& 
          first->weight.size(0) % 16 == 0;
 }
 
-ComposedFront::ComposedFront(const torch::nn::Conv2d& first, const torch::nn::Conv2d& conv,
-                             const torch::nn::Conv2d& shortcut) {
+ComposedFront::ComposedFront(const ConvolutionWeights& first, const ConvolutionWeights& conv,
+                             const ConvolutionWeights& shortcut) {
   const auto wide = [](const torch::Tensor& t) { return t.to(torch::kFloat64); };
-  const torch::Tensor w = wide(first->weight), b = wide(first->bias);
+  const torch::Tensor w = wide(first.weight), b = wide(first.bias);
   torch::Tensor inside = torch::ones({4, 1, 1, 3, 3}, w.options());
   inside.slice(0, 2, 4).select(3, 0).zero_();     // the first row: classes 2 and 3
   inside.slice(0, 1, 4, 2).select(4, 0).zero_();  // the first column: classes 1 and 3
-  const torch::Tensor taps = (wide(conv->weight) * inside).flatten(0, 1);  // [4·C, C, 3, 3]
+  const torch::Tensor taps = (wide(conv.weight) * inside).flatten(0, 1);  // [4·C, C, 3, 3]
   conv_ = Part(at::conv_transpose2d(taps, w).unflatten(0, {4, -1}),
-               wide(conv->bias) + taps.sum({2, 3}).mv(b).unflatten(0, {4, -1}));
-  const torch::Tensor shortcut_taps = wide(shortcut->weight);  // [C, C, 1, 1]
+               wide(conv.bias) + taps.sum({2, 3}).mv(b).unflatten(0, {4, -1}));
+  const torch::Tensor shortcut_taps = wide(shortcut.weight);  // [C, C, 1, 1]
   shortcut_ = Part(at::conv_transpose2d(shortcut_taps, w).unsqueeze(0),
-                   (wide(shortcut->bias) + shortcut_taps.flatten(1).mv(b)).unsqueeze(0));
+                   (wide(shortcut.bias) + shortcut_taps.flatten(1).mv(b)).unsqueeze(0));
+}
+
+std::vector<torch::Tensor> ComposedFront::weights_and_biases() const {
+  return {conv_.forward_weights, conv_.bias, shortcut_.forward_weights, shortcut_.bias};
 }
 
 ComposedFront::Part::Part(const torch::Tensor& composed, const torch::Tensor& composed_bias)

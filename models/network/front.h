@@ -1,4 +1,4 @@
-// The front of a ResNet on a CPU. Its first convolution (3×3, weights Wp) is followed, without a
+// The front of a ResNet. Its first convolution (3×3, weights Wp) is followed, without a
 // swish between them, by block 0's convolution (3×3, stride 2, W1) and shortcut (1×1, stride 2,
 // Ws). Each pair is linear in the image, and is computed as one convolution of stride 2:
 //
@@ -16,9 +16,22 @@
 
 #include <torch/nn/modules/conv.h>
 
+#include <utility>
+#include <vector>
+
 #include "io/torch.h"
 
 namespace isinglass {
+
+// Holds the parameters of a convolution.
+struct ConvolutionWeights {
+  torch::Tensor weight, bias;
+
+  ConvolutionWeights(torch::Tensor weight, torch::Tensor bias)
+      : weight(std::move(weight)), bias(std::move(bias)) {}
+  ConvolutionWeights(const torch::nn::Conv2d& layer)
+      : ConvolutionWeights(layer->weight, layer->bias) {}
+};
 
 class ComposedFront {
  public:
@@ -27,8 +40,12 @@ class ComposedFront {
 
   // Does not keep the layers, only composed copies of their weights, which have a graph if
   // gradients are on.
-  ComposedFront(const torch::nn::Conv2d& first, const torch::nn::Conv2d& conv,
-                const torch::nn::Conv2d& shortcut);
+  ComposedFront(const ConvolutionWeights& first, const ConvolutionWeights& conv,
+                const ConvolutionWeights& shortcut);
+
+  // Returns the composed weights [4, 5, 5, P, C], their biases [4, C], and those of the shortcut,
+  // [1, 3, 3, P, C] and [1, C].
+  std::vector<torch::Tensor> weights_and_biases() const;
 
   // Returns the outputs [B, C, H/2, W/2] of block 0's convolution and of its shortcut. If gradients
   // are on, they are differentiable in the image and in the layers' parameters.

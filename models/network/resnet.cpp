@@ -370,7 +370,25 @@ torch::Tensor ResNetModel::energy_of(const torch::Tensor& log_p, const torch::Te
 torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
   const torch::Tensor input = categorical() ? x : relaxed(x);
   const torch::Tensor image = image_of(input);
+  const torch::Tensor net = by_one_kernel(image, nullptr);
+  if (net.defined()) return energy_of(net, input);
   return energy_of(layers_.forward(image, composed_front(image).get()), input);
+}
+
+torch::Tensor ResNetModel::by_one_kernel(const torch::Tensor& image, torch::Tensor* at_image) {
+  if (at::GradMode::is_enabled() || image.scalar_type() != torch::kFloat32 ||
+      layers_.first()->weight.scalar_type() != torch::kFloat32) {
+    return {};
+  }
+  const ResNetShape shape{.height = shape_.height,
+                          .width = shape_.width,
+                          .inputs = image.size(1),
+                          .channels = shape_.channels,
+                          .linear_head = shape_.linear_head};
+  const int64_t together = ops::resnet_pass_together(shape, image.device());
+  const bool low = at_image && precision_ == GradientPrecision::kBfloat16;
+  if (together == 0 || (low && image.size(0) > together)) return {};
+  return pass_(shape, *this, layers_.parameters(), image, at_image);
 }
 
 std::shared_ptr<const ComposedFront> ResNetModel::composed_front(const torch::Tensor& image) {
@@ -414,11 +432,16 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor input = categorical() ? x : relaxed(x);
   const bool low = precision_ == GradientPrecision::kBfloat16;
   const torch::Tensor image = image_of(input);
+  torch::Tensor at_image;
+  if (const torch::Tensor net = by_one_kernel(image, &at_image); net.defined()) {
+    store(out.energy, energy_of(net, input));
+    return state_gradient(at_image, out.gradient);
+  }
   const std::shared_ptr<const ComposedFront> front = composed_front(image);
   Slopes slopes;
   const torch::Tensor log_p = layers_.forward_with_slopes(
       image, front.get(), low ? torch::kBFloat16 : torch::kFloat32, slopes);
-  const torch::Tensor at_image = (low ? low_layers() : layers_).backward(front.get(), slopes);
+  at_image = (low ? low_layers() : layers_).backward(front.get(), slopes);
   store(out.energy, energy_of(log_p, input).to(torch::kFloat64));
   state_gradient(at_image, out.gradient);
 }

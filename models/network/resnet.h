@@ -24,7 +24,10 @@
 // transposed convolutions and products with these. bfloat16 gradients use the same float32 forward
 // pass, but keep the derivatives in bfloat16; the backward pass uses a bfloat16 copy of the
 // weights. On a CPU, the first layers are composed (front.h), and float32 convolutions of stride 1
-// run by Winograd's algorithm (winograd.h), with autograd and without it.
+// run by Winograd's algorithm (winograd.h), with autograd and without it. On a GPU, one kernel
+// computes the whole network where it can (resnet_pass.h), except for autograd and for bfloat16
+// gradients of more chains than a device computes at a time, for which LibTorch's products by
+// tensor cores are expected to be faster.
 #pragma once
 
 #include <torch/nn/modules/container/sequential.h>
@@ -37,6 +40,7 @@
 #include "models/cached.h"
 #include "models/energy_model.h"
 #include "models/network/front.h"
+#include "models/network/resnet_pass.h"
 
 namespace isinglass {
 
@@ -116,6 +120,10 @@ class ResNetModel : public EnergyModel {
   // Returns the first layers composed from the present weights, or null if they are not to be used
   // for that image. If gradients are on, they are composed anew, with a graph.
   std::shared_ptr<const ComposedFront> composed_front(const torch::Tensor& image);
+  // Returns net [B] of image_of() by a single kernel, and its gradient in the image unless at_image
+  // is null. Returns an undefined tensor if the kernel does not serve the network or its device, or
+  // is not to be used.
+  torch::Tensor by_one_kernel(const torch::Tensor& image, torch::Tensor* at_image);
 
   Shape shape_;
   Layers layers_;
@@ -124,6 +132,7 @@ class ResNetModel : public EnergyModel {
   Cached<Layers> low_;
   Cached<torch::Tensor> log_mean_;  // float64
   Cached<std::shared_ptr<const ComposedFront>> front_;
+  ResNetPass pass_;
 };
 
 }  // namespace isinglass

@@ -15,10 +15,11 @@ The model is a roofline with launch latency. A kernel takes as long as the slowe
   memory    bytes of different sectors / bandwidth of DRAM, or of L2 if a launch's data fit into it
   L1        sectors / (active multiprocessors × 4 a cycle)
   shared    accesses and bank conflicts / (active multiprocessors × 1 a cycle)
-  issue     instructions of accesses, Philox and warp operations /
+  issue     instructions of accesses, Philox, fused products and warp operations /
             (active multiprocessors × 4 a cycle)
+  products  fused products (fmaf) / the active multiprocessors' share of the peak in float32
   latency   waves of blocks × the longest warp's latencies, with `in_flight` loads at a time
-Products take FLOPs / peak in float32, or their bytes / bandwidth. Kernels of a stream run one after
+LibTorch's products take FLOPs / peak in float32, or their bytes / bandwidth. Kernels of a stream run one after
 the other with a gap between them; without a graph, the host's launches may take longer. Effects
 that are left out make times longer: arithmetic other than Philox and products (including exp in
 float64), cache misses, libraries below the peak.
@@ -53,9 +54,13 @@ def latency(warp, d):
     """Returns the seconds from a warp's first instruction to its last."""
     cycles = (((warp["loads"] + warp["atomics"]) * d["global"] + warp["shared"] * d["shared"]) /
               d["in_flight"])
-    cycles += warp["bank_conflicts"] + warp["philox"] * d["philox"]
+    cycles += warp["bank_conflicts"] + warp["philox"] * d["philox"] + warp["fused"]
     cycles += warp["operations"] * d["operation"] + warp["barriers"] * d["barrier"]
     return cycles / d["clock"]
+
+
+def flops_of(launch):
+    return 2 * 32 * launch["warps"]["fused"]
 
 
 def kernel_seconds(launch, d, registers_of):
@@ -70,12 +75,15 @@ def kernel_seconds(launch, d, registers_of):
     moved = launch["bytes_read"] + launch["bytes_written"]
     instructions = (d["access_instructions"] * (accesses(warps) + warps["shared"]) +
                     2 * warps["operations"] +
-                    d["philox_instructions"] * warps["philox"])
+                    d["philox_instructions"] * warps["philox"] + warps["fused"])
+    # All but the last of the waves fill the device.
+    share = blocks / (-(-blocks // d["sms"]) * d["sms"])
     return {
         "memory": moved / (d["l2"] if moved <= d["l2_bytes"] else d["dram"]),
         "L1": (warps["load_sectors"] + warps["store_sectors"]) / (4 * at_work * clock),
         "shared": (warps["shared"] + warps["bank_conflicts"]) / (at_work * clock),
         "issue": instructions / (4 * at_work * clock),
+        "products": flops_of(launch) / (d["float32"] * share),
         "latency": waves * latency(launch["longest"], d),
     }
 
@@ -91,7 +99,9 @@ class Load:
             worst = max(bounds, key=bounds.get)
             self.kernels += bounds[worst]
             self.shares[worst] += bounds[worst]
-        self.products = counted["flops"] * counted["steps"] / d["float32"]
+        flops = (counted["flops"] * counted["steps"] -
+                 sum(flops_of(launch) for launch in counted["launches"]))
+        self.products = max(0, flops) / d["float32"]
         self.library = sum(c["bytes"] / (d["l2"] if c["bytes"] <= d["l2_bytes"] else d["dram"])
                            for c in counted["library"])
         self.launches, self.operators = len(counted["launches"]), len(counted["library"])

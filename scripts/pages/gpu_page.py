@@ -44,7 +44,9 @@ TEXT = """# On an H100
 
 This page has the times of a ResNet-64 on an NVIDIA H100 beside published programs, the measured
 times of other steps beside their predictions, and the results of the tests on a GPU. Other GPUs
-(V100, A100 and others) have [predictions](gpu-predictions.md) only.
+(V100, A100 and others) have [predictions](gpu-predictions.md) only. All networks on this page ran
+by LibTorch's convolutions: the kernel that computes a ResNet whole
+([using a GPU](../howto/gpu.md#faster-steps)) is newer.
 
 ## A ResNet of 64 channels, 100 chains
 

@@ -35,6 +35,10 @@ int64_t shared_memory_limit(int) {
   return limit;
 }
 
+int64_t multiprocessors(int) {
+  return 132;
+}
+
 int64_t launches_on(int device) {
   return launches[device];
 }

@@ -21,6 +21,7 @@ CUstream_st* stream_of(int device);  // not the default one
 
 void set_shared_memory_limit(int64_t bytes);  // limit of every device; kHopper until it is set
 int64_t shared_memory_limit(int device);
+int64_t multiprocessors(int device);
 
 int64_t launches_on(int device);
 

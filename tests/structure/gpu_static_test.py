@@ -77,7 +77,8 @@ class Budgets(unittest.TestCase):
                                   f'"{some}" = {{ registers = 200 }}\n'), set(others))
 
     def test_local_memory_is_found_where_none_is_allowed(self):
-        none = "[default]\nregisters = 255\nstack = 0\nthreads = 32\n"
+        none = ("[default]\nregisters = 255\nstack = 0\nthreads = 32\n"
+                "[resnet_pass_kernel]\nstack = 24\n")
         self.assertEqual(self.excesses(none), [])
         capability, kernels = next(iter(self.found.items()))
         planted = (kernels |

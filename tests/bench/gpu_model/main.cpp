@@ -63,6 +63,7 @@ const std::vector<Member> kMembers = {{"loads", &WarpCounts::loads},
                                       {"shared", &WarpCounts::shared},
                                       {"bank_conflicts", &WarpCounts::bank_conflicts},
                                       {"philox", &WarpCounts::philox},
+                                      {"fused", &WarpCounts::fused},
                                       {"operations", &WarpCounts::operations},
                                       {"barriers", &WarpCounts::barriers},
                                       {"atomics", &WarpCounts::atomics}};

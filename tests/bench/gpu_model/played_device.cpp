@@ -19,8 +19,6 @@ namespace {
 
 using at::Tensor, c10::Device, c10::IValue, c10::Stream;
 
-const Device kGpu(c10::kCUDA, 0);
-
 std::mutex mutex;  // autograd has its own threads
 std::vector<LibraryCall> calls;
 

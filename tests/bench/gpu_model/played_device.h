@@ -4,12 +4,16 @@
 // not be loaded.
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace isinglass {
+
+inline const c10::Device kGpu(c10::kCUDA, 0);  // the emulated one
 
 // A call of a LibTorch operator that computes. Views and new tensors do not count.
 struct LibraryCall {

@@ -7,6 +7,7 @@
 #include "io/torch.h"
 #include "models/instances/instances.h"
 #include "models/registry.h"
+#include "tests/bench/gpu_model/played_device.h"
 #include "train/likelihood.h"
 #include "train/objectives/pcd_objective.h"
 #include "train/trainer.h"
@@ -14,7 +15,6 @@
 namespace isinglass {
 namespace {
 
-const torch::Device kGpu(torch::kCUDA, 0);
 constexpr uint64_t kSeed = 1;
 
 using Model = std::shared_ptr<EnergyModel>;

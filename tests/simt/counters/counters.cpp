@@ -25,7 +25,7 @@ struct Access {
 struct Lane {
   std::vector<Access> accesses;
   size_t next = 0;
-  int64_t philox = 0;
+  int64_t philox = 0, fused = 0;
   uint16_t depth = 0;
 
   const Access* front() const { return next < accesses.size() ? &accesses[next] : nullptr; }
@@ -124,22 +124,25 @@ class Counting : public Observer {
     running_ = thread;
     counting_ = true;
     philox_before_ = philox_events;
+    fused_before_ = fused_events;
   }
 
   // Aligns the accesses of lanes that have reached a synchronisation point.
   void stop(unsigned warp) override {
     leave();
     while (const Access* first = next_of(warp)) take_together(warp, *first);
-    int64_t most = 0;
+    int64_t most = 0, most_fused = 0;
     for (unsigned l = 0; l < kWarp; ++l) {
       Lane& lane = lanes_[warp * kWarp + l];
       most = std::max(most, lane.philox);
+      most_fused = std::max(most_fused, lane.fused);
       counts_.philox_calls += lane.philox;
       lane.accesses.clear();
       lane.next = 0;
-      lane.philox = 0;
+      lane.philox = lane.fused = 0;
     }
     warps_[warp].philox += most;
+    warps_[warp].fused += most_fused;
   }
 
   void meet_lanes(unsigned warp) override { ++warps_[warp].operations; }
@@ -186,6 +189,7 @@ class Counting : public Observer {
   void leave() {
     if (counting_) {
       lanes_[running_].philox += static_cast<int64_t>(philox_events - philox_before_);
+      lanes_[running_].fused += static_cast<int64_t>(fused_events - fused_before_);
     }
     counting_ = false;
   }
@@ -232,7 +236,7 @@ class Counting : public Observer {
   Written written_;
   unsigned running_ = 0;
   bool counting_ = false;  // a thread runs
-  uint64_t philox_before_ = 0;
+  uint64_t philox_before_ = 0, fused_before_ = 0;
 };
 
 std::unique_ptr<Counting> counting;
@@ -251,6 +255,7 @@ WarpCounts& WarpCounts::operator+=(const WarpCounts& other) {
   shared += other.shared;
   bank_conflicts += other.bank_conflicts;
   philox += other.philox;
+  fused += other.fused;
   operations += other.operations;
   barriers += other.barriers;
   atomics += other.atomics;
@@ -259,7 +264,7 @@ WarpCounts& WarpCounts::operator+=(const WarpCounts& other) {
 
 int64_t cost(const WarpCounts& c) {
   return 400 * (c.loads + c.atomics) + 25 * (c.shared + c.operations) + 2 * c.bank_conflicts +
-         150 * c.philox + 30 * c.barriers;
+         150 * c.philox + c.fused + 30 * c.barriers;
 }
 
 Counters::Counters() {

@@ -39,6 +39,7 @@ struct WarpCounts {
   int64_t load_sectors = 0, store_sectors = 0;  // 32 bytes each
   int64_t shared = 0, bank_conflicts = 0;       // accesses of shared memory, and turns they wait
   int64_t philox = 0;      // calls: the largest number of a lane between synchronisation points
+  int64_t fused = 0;       // fmaf() in float32, counted like Philox calls
   int64_t operations = 0;  // shuffles, votes, __syncwarp
   int64_t barriers = 0;    // __syncthreads
   int64_t atomics = 0;     // of lanes

@@ -163,6 +163,22 @@ TEST(Counters, PhiloxCalls) {
   }
 }
 
+__global__ void fuse(const float* in, float* out) {
+  float sum = in[threadIdx.x];
+  const unsigned times = 3 + threadIdx.x % 4;
+  for (unsigned n = 0; n < times; ++n) sum = fmaf(sum, 0.5f, 1);
+  out[threadIdx.x] = sum;
+}
+
+// The lanes with the most of them hold up their warp.
+TEST(Counters, FusedProducts) {
+  Buffer<float> in(64), out(64);
+  const LaunchCounts c =
+      counts_of([&] { ISINGLASS_LAUNCH(fuse, {1u, 64u}, nullptr, in.data(), out.data()); });
+  EXPECT_EQ(c.warps.fused, 2 * 6);
+  EXPECT_EQ(c.longest.fused, 6);
+}
+
 __global__ void meet(const double* in, double* out, int* count) {
   __shared__ double kept[32];
   const double sum = warp_sum(in[threadIdx.x]);

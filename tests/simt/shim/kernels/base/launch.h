@@ -14,6 +14,7 @@
 namespace isinglass {
 
 using simt::current_device;
+using simt::multiprocessors;
 using simt::shared_memory_limit;
 
 struct LaunchShape {
