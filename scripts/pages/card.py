@@ -2,16 +2,17 @@
 """Writes the card of trained weights from what their run and their evaluation recorded.
 
     scripts/pages/card.py RUN… EVALUATION WEIGHTS.pt [--iterations N] [--where TEXT] [--note TEXT]
-        [--tempered SAMPLES] [--samples SAMPLES]
-    scripts/pages/card.py EVALUATION WEIGHTS.pt [--tempered SAMPLES]
+        [--tempered SAMPLES] [--samples SAMPLES] [--published FORWARD]
+    scripts/pages/card.py [EVALUATION] WEIGHTS.pt [--tempered SAMPLES] [--published FORWARD]
 
 RUN is a directory of `isinglass train`; each of several began with the weights of the one before,
 and the last one's weights are WEIGHTS. EVALUATION is a directory of `isinglass evaluate` on them.
 The script writes WEIGHTS.md and WEIGHTS.png (the sample grid of the replay buffer; --samples: draws
 of `isinglass sample` in its place) beside the weights. With --tempered, a directory of `isinglass
 sample --rungs`, it also writes WEIGHTS-tempered.png. Draws are drawn by build/isinglass or
-$ISINGLASS_BINARY. Without RUN it keeps the parts of the existing card that do not depend on the
-evaluation.
+$ISINGLASS_BINARY. FORWARD is a directory of `isinglass evaluate --no-reverse --schedule linear`,
+as in published evaluations. Without RUN or EVALUATION the script keeps the parts of the existing
+card that do not depend on them.
 No number is typed by hand.
 """
 import argparse
@@ -26,6 +27,9 @@ import tomllib
 
 # An evaluation does not rewrite these sections.
 TRAINED, TEMPERED = "How it was trained", "Samples from tempered chains"
+PUBLISHED = "By forward annealing alone, as in the papers"
+# Chains and temperatures of the evaluation of GWG_release (its README.md).
+THEIR_CHAINS, THEIR_TEMPERATURES = 500, 300_000
 SPLITS = ("train", "validation", "test")
 
 
@@ -244,6 +248,32 @@ on {found["threads"]} CPU thread(s):\\
 """
 
 
+def published_protocol(directory, weights, card):
+    """Returns the section on forward annealing alone, as published evaluations do it."""
+    found = json.loads((directory / "ais.json").read_text())
+    config = tomllib.loads((directory / "config.toml").read_text())
+    if "log_z_upper" in found or config.get("schedule") != "linear":
+        sys.exit(f"card.py: {directory} is not by forward annealing alone on a linear schedule")
+    if found["parameters_sha256"] not in card:
+        sys.exit(f"card.py: {directory} is of other parameters than {weights}")
+    ours = {s: found["log_likelihood"][s]["forward"] for s in SPLITS}
+    return f"""Published likelihoods of deep EBMs are of this kind: annealing from the base to the \
+model, β in equal
+steps, without a check from the other end. Here with {found["chains"]} chains and {config["steps"]} \
+temperatures, where the published program has
+{THEIR_CHAINS} and {THEIR_TEMPERATURES}.
+
+| log-likelihood, nats an image | {" | ".join(SPLITS)} |
+| --- | --- | --- | --- |
+{row("forward annealing alone", ours)}
+
+log Z, {found["seconds"]:.0f} s on {found["threads"]} CPU thread(s), {of_annealing(found)}
+
+```
+{command("evaluate", directory, weights)}
+```"""
+
+
 def checksums(found):
     """Returns the section on the data, the parameters and the program of the evaluation."""
     return f"""## Checksums
@@ -262,7 +292,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", type=pathlib.Path, nargs="+", metavar="PATH",
-                        help="[RUN…] EVALUATION WEIGHTS.pt")
+                        help="[[RUN…] EVALUATION] WEIGHTS.pt")
     parser.add_argument("--iterations", type=int,
                         help="the iteration of the weights, if the run went on")
     parser.add_argument("--where", help="the machine, if the run was not on the CPU threads of its "
@@ -270,26 +300,33 @@ def main():
     parser.add_argument("--note", default="")
     parser.add_argument("--tempered", type=pathlib.Path, metavar="SAMPLES",
                         help="chains of `isinglass sample --rungs`")
+    parser.add_argument("--published", type=pathlib.Path, metavar="FORWARD",
+                        help="forward annealing alone, `isinglass evaluate --no-reverse`")
     parser.add_argument("--samples", type=pathlib.Path,
                         help="chains of `isinglass sample`, for a run without chains of the model")
     arguments = parser.parse_args()
-    if len(arguments.paths) < 2:
-        parser.error("[RUN…] EVALUATION WEIGHTS.pt are needed")
-    *runs, directory, weights = arguments.paths
+    *runs, weights = arguments.paths
+    evaluation = runs.pop() if runs else None
     card = weights.with_suffix(".md")
-    if runs:
-        head, section = training(runs, weights, arguments)
-        kept = {TRAINED: section}
-    else:
+    kept, head, tail = {}, "", ""
+    if not runs:
         head, *parts = re.split(r"^## (.*)\n", card.read_text(), flags=re.M)
         kept = dict(zip(parts[::2], parts[1::2]))
+        estimated, checked = parts[0], "Checksums"
+        measured = f"## {estimated}\n{kept[estimated]}"
+        tail = f"## {checked}\n{kept[checked]}"
+    else:
+        head, kept[TRAINED] = training(runs, weights, arguments)
+    if evaluation:
+        found = json.loads((evaluation / "ais.json").read_text())
+        measured, tail = likelihood(found, evaluation, weights), checksums(found)
+    if arguments.published:
+        kept[PUBLISHED] = published_protocol(arguments.published, weights, tail)
     if arguments.tempered:
         kept[TEMPERED] = tempered_chains(arguments.tempered, weights)
-    found = json.loads((directory / "ais.json").read_text())
     sections = "".join(f"## {title}\n\n{kept[title].strip()}\n\n"
-                       for title in (TRAINED, TEMPERED) if title in kept)
-    card.write_text(f"{head.strip()}\n\n{likelihood(found, directory, weights)}\n"
-                    f"{sections}{checksums(found)}")
+                       for title in (PUBLISHED, TRAINED, TEMPERED) if title in kept)
+    card.write_text(f"{head.strip()}\n\n{measured.strip()}\n\n{sections}{tail.strip()}\n")
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def page(arguments, revision, machine, torch, rounds):
                      f"{statistics.median(t for _, t in times):.4g} | "
                      f"{statistics.median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} |")
     table = "\n".join(lines)
-    return f"""# A ResNet beside the published programs, on a CPU
+    return f"""# A ResNet beside the published programs, on a CPU with {instructions()}
 
 This page shows times of 100 chains on a ResNet of 64 channels with random weights, by the published
 programs' own code and by Isinglass ({revision}).
@@ -98,6 +98,13 @@ energies and two gradients), and Isinglass once, because it keeps those of the p
 of its convolutions are by Winograd's algorithm (kernels/network/winograd.h), and the first two are
 one (models/network/front.h).
 """
+
+
+def instructions():
+    """Returns the widest vector instructions of this processor."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    return next(name for flag, name in [("avx512f", "AVX-512"), ("avx2", "AVX2"), ("", "no AVX2")]
+                if not flag or flag in flags)
 
 
 def commit(checkout):

@@ -130,6 +130,26 @@ with tempfile.TemporaryDirectory() as name:
     assert head(again) == head(many) and section(again, title) == section(many, title), again
     for name in ("## Log-likelihood", "## Checksums"):
         assert section(again, name) == section(alone, name), again
+    # With an evaluation as in the papers, without another evaluation: everything else stays.
+    forward = folder / "forward"
+    forward.mkdir()
+    (forward / "config.toml").write_text("model = 'rbm'\nweights = 'a/ema.pt'\nsteps = 4000\n"
+                                         "schedule = 'linear'\n")
+    (forward / "ais.json").write_text((folder / "evaluation/ais.json").read_text())
+    script = [sys.executable, "-B", source / "scripts/pages/card.py", folder / "weights.pt",
+              "--published", forward]
+    subprocess.run(script, check=True)
+    published = (folder / "weights.md").read_text()
+    of_papers = section(published, "## By forward annealing alone")
+    for text in ("with 50 chains and 4000 temperatures", "500 and 300000",
+                 "| forward annealing alone | -90.00 | -91.00 | -92.00 |", "12.50 ± 0.20",
+                 "isinglass evaluate --model rbm --weights weights.pt --steps 4000"):
+        assert text in of_papers, (text, of_papers)
+    assert published.replace(of_papers + "\n\n", "") == again, published
+    for key, value in (("log_z_upper", 13.0), ("parameters_sha256", "56ef")):
+        other = json.loads((folder / "evaluation/ais.json").read_text()) | {key: value}
+        (forward / "ais.json").write_text(json.dumps(other))
+        assert subprocess.run(script, capture_output=True).returncode == 1, key
     # A network on a base: by noise-contrastive estimation alone, and with chains afterwards.
     # The card names the base if it has a card of its own.
     noise = card(folder, residual="alone", samples=folder / "few")
