@@ -15,6 +15,7 @@
 #include "engine/run/run.h"
 #include "engine/run/step_graph.h"
 #include "engine/samplers/gibbs.h"
+#include "models/full_precision.h"
 #include "models/instances/instances.h"
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
@@ -87,9 +88,10 @@ std::vector<std::string> captured_samplers() {
 
 class StepsGpu : public testing::TestWithParam<std::string> {
  protected:
+  FullPrecision full_;
+
   void SetUp() override {
     if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
-    at::globalContext().setDeterministicCuDNN(true);
   }
 
   // Calls f(sampler, model) with every pair on the GPU that can be captured: there is one.
@@ -195,7 +197,7 @@ TEST(LargeLatticesGpu, AreSweptAsOnTheCpu) {
 // In one process, whichever device is current, chains on the second GPU equal those on the first.
 TEST(TwoDevicesGpu, TwoModelsMakeTheSameChains) {
   if (torch::cuda::device_count() < 2) GTEST_SKIP() << "fewer than two GPUs";
-  at::globalContext().setDeterministicCuDNN(true);
+  const FullPrecision full;
   const std::vector<torch::Device> devices = {{torch::kCUDA, 0}, {torch::kCUDA, 1}};
   for (const ModelSample& sample : model_samples()) {
     const std::vector<std::shared_ptr<EnergyModel>> models = {load_sample(sample),

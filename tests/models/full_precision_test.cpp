@@ -13,19 +13,23 @@ TEST(FullPrecision, LastsForAScope) {
     for (const bool convolutions : {true, false}) {
       torch.setFloat32MatmulPrecision(products);
       torch.setAllowTF32CuDNN(convolutions);
+      torch.setDeterministicCuDNN(!convolutions);
       const auto before = torch.float32MatmulPrecision();
       {
         const FullPrecision full;
         EXPECT_FALSE(torch.allowTF32CuDNN());
         EXPECT_FALSE(torch.allowTF32CuBLAS());
+        EXPECT_TRUE(torch.deterministicCuDNN());
         EXPECT_EQ(torch.float32MatmulPrecision(), at::Float32MatmulPrecision::HIGHEST);
         const FullPrecision again;
       }
       EXPECT_EQ(torch.allowTF32CuDNN(), convolutions);
+      EXPECT_EQ(torch.deterministicCuDNN(), !convolutions);
       EXPECT_EQ(torch.float32MatmulPrecision(), before);
     }
   }
   torch.setFloat32MatmulPrecision("highest");
+  torch.setDeterministicCuDNN(false);
 }
 
 }  // namespace

@@ -150,7 +150,6 @@ class TrainerGpu : public testing::TestWithParam<int64_t> {};  // rungs
 
 TEST_P(TrainerGpu, CapturedIterationsAreThoseOneByOne) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
-  at::globalContext().setDeterministicCuDNN(true);
   const auto trained = [](bool cuda_graph) {
     PcdRun options = small_options();
     options.clip = 1;

@@ -10,6 +10,7 @@
 #include "engine/run/run.h"
 #include "engine/tempering/parallel_tempering.h"
 #include "io/error.h"
+#include "models/full_precision.h"
 #include "models/lattice/bernoulli.h"
 #include "models/lattice/ising.h"
 #include "models/registry.h"
@@ -121,7 +122,7 @@ TEST(Tempering, RoundTripsComeAtThePredictedRate) {
 // Rungs are added and removed in burn-in, and scales adapt; captured steps follow these changes.
 TEST(TemperingGpu, CapturedBurnInMakesTheSameChains) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
-  at::globalContext().setDeterministicCuDNN(true);
+  const FullPrecision full;
   const auto states = [](bool cuda_graph) {
     const auto model = new_model("resnet", {.image_height = 8, .image_width = 8, .channels = 4}, 1);
     for (torch::Tensor& p : model->parameters()) p.data().mul_(2);  // more than one rung

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/full_precision.h"
 #include "tests/models/network/resnet_reference.h"
 
 namespace isinglass::resnet_pass_test {
@@ -67,6 +68,29 @@ TEST(ResNetPass, FollowsChangedParametersAtTheSameAddresses) {
 
   const torch::Tensor packed = ResNetPass::packed(shape, *model, {});
   EXPECT_EQ(ResNetPass::packed(shape, *model, packed).data_ptr(), packed.data_ptr());
+}
+
+TEST(ResNetPassGpu, AgreesWithTheCpuAndDoesNotDependOnOtherChains) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const FullPrecision full;
+  for (const ResNetModel::Shape& c : {ResNetModel::Shape{28, 28, 16},
+                                      {28, 28, 32, 0, 0, true},
+                                      {28, 28, 64},
+                                      {10, 14, 64},
+                                      {12, 8, 16, 5, 3, true}}) {
+    SCOPED_TRACE(testing::Message() << c.channels << " channels, " << c.height << "x" << c.width);
+    const auto model = model_of(c);
+    const torch::Tensor x = torch::randint(0, c.categories > 0 ? c.categories : 2,
+                                           {300, c.height * c.width}, torch::kUInt8);
+    const EnergyGrad here = model->energy_and_grad(x);
+    model->to(torch::kCUDA);
+    const EnergyGrad there = model->energy_and_grad(x.cuda());
+    EXPECT_LT(relative_error(there.energy.cpu(), here.energy), 1e-5);
+    EXPECT_LT(relative_error(there.gradient.cpu(), here.gradient), 1e-4);
+    const EnergyGrad few = model->energy_and_grad(x.narrow(0, 290, 7).cuda());
+    EXPECT_TRUE(torch::equal(few.energy, there.energy.narrow(0, 290, 7)));
+    EXPECT_TRUE(torch::equal(few.gradient, there.gradient.narrow(0, 290, 7)));
+  }
 }
 
 }  // namespace
