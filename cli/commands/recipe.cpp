@@ -19,7 +19,7 @@
 // that do not exist, are found before the first one runs.
 //
 // recipe.json in that directory holds the commands and the time that each took. The same command
-// line goes on with a recipe that was interrupted.
+// line goes on with a recipe that was interrupted. Stages that have not begun may have changed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -216,20 +216,23 @@ std::vector<Stage> stages_of(const Options& options, const fs::path& out) {
   return stages;
 }
 
+Json commands_of(const Stage& stage) {
+  return {{"name", stage.name}, {"command", stage.command->name}, {"arguments", stage.arguments}};
+}
+
 Json json_of(const std::vector<Stage>& stages) {
   Json list = Json::array();
   for (const Stage& stage : stages) {
-    list.push_back({{"name", stage.name},
-                    {"command", stage.command->name},
-                    {"arguments", stage.arguments},
-                    {"seconds", stage.seconds},
-                    {"finished", stage.finished}});
+    list.push_back(commands_of(stage));
+    list.back()["seconds"] = stage.seconds;
+    list.back()["finished"] = stage.finished;
   }
   return list;
 }
 
 // Takes over the times of stages and whether they are finished. Throws Error if the directory holds
-// anything else. A recipe that failed before its first stage wrote anything is as good as none.
+// anything else, or if a stage that has begun had other options or another place. A recipe that
+// failed before its first stage wrote anything is as good as none.
 void take_over(std::vector<Stage>& stages, const fs::path& out) {
   const fs::path file = out / kRecipeFile;
   if (!fs::exists(file)) {
@@ -238,19 +241,32 @@ void take_over(std::vector<Stage>& stages, const fs::path& out) {
     return;
   }
   if (std::distance(fs::directory_iterator(out), {}) == 1) return;
-  bool same = false;
   try {
-    const Json before = Json::parse(read_file(file));
-    for (size_t i = 0; i < stages.size(); ++i) {
-      before.at("stages").at(i).at("seconds").get_to(stages[i].seconds);
-      before.at("stages").at(i).at("finished").get_to(stages[i].finished);
+    const Json before = Json::parse(read_file(file)).at("stages");
+    bool same = true;
+    for (size_t i = 0; i < std::max(stages.size(), before.size()); ++i) {
+      // As text, in which bytes that are not UTF-8 are the same again.
+      same &= i < stages.size() && i < before.size();
+      if (same) {
+        Json commands = before[i];
+        commands.erase("seconds");
+        commands.erase("finished");
+        same = text_of(commands_of(stages[i])) == text_of(commands);
+      }
+      if (same) {
+        before[i].at("seconds").get_to(stages[i].seconds);
+        before[i].at("finished").get_to(stages[i].finished);
+      } else if (i < before.size()) {
+        const std::string name = before[i].at("name");
+        require(!fs::exists(out / name),
+                "--out {} holds a recipe whose stage {} began with other options, or after other "
+                "stages; give another directory",
+                out.string(), name);
+      }
     }
-    // As text, in which bytes that are not UTF-8 are the same again.
-    same = text_of(json_of(stages)) == text_of(before.at("stages"));
-  } catch (const Json::exception&) {  // It was changed by hand.
+  } catch (const Json::exception&) {
+    throw Error(fmt::format("{} is damaged; give another directory", file.string()));
   }
-  require(same, "--out {} holds a recipe with other commands; give another directory",
-          out.string());
 }
 
 // Returns true if an earlier process has finished the run in this directory.

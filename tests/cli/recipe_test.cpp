@@ -113,7 +113,35 @@ TEST_F(Recipe, RunsItsStagesAndTakesLogZOfTheBaseFromItsEvaluation) {
   const auto written = fs::last_write_time(dir_ / "r/log-z/ais.json");
   succeeds("recipe own.toml --out r --seed 3 --threads 2");
   EXPECT_EQ(fs::last_write_time(dir_ / "r/log-z/ais.json"), written);
-  refused("recipe own.toml --out r --seed 4", "holds a recipe with other commands");
+  refused("recipe own.toml --out r --seed 4",
+          "holds a recipe whose stage rbm began with other options");
+}
+
+// What has not begun may change: a stage, its place, and stages that come or go.
+TEST_F(Recipe, StagesThatHaveNotBegunMayChange) {
+  const auto stage = [](const std::string& name, int steps) {
+    return "[[stage]]\nname = \"" + name +
+           "\"\ncommand = \"sample\"\ninstance = \"ising-grid:side=4,coupling=0.3\"\n" +
+           "chains = 4\nsteps = " + std::to_string(steps) + "\n";
+  };
+  write("one.toml", stage("first", 20));
+  write("two.toml", stage("first", 20) + stage("second", 30));
+  write("changed.toml", stage("first", 20) + stage("other", 40) + stage("second", 30));
+  write("wrong.toml", stage("first", 50) + stage("second", 30));
+  succeeds("recipe one.toml --out r --threads 1 --quiet");
+  const auto written = fs::last_write_time(dir_ / "r/first/summary.json");
+  refused("recipe wrong.toml --out r", "whose stage first began with other options");
+  succeeds("recipe two.toml --out r --threads 1 --quiet");
+  EXPECT_EQ(fs::last_write_time(dir_ / "r/first/summary.json"), written);
+  EXPECT_TRUE(fs::exists(dir_ / "r/second/summary.json"));
+  refused("recipe changed.toml --out r", "whose stage second began with other options, or after");
+  refused("recipe one.toml --out r", "whose stage second began");
+  fs::remove_all(dir_ / "r/second");
+  succeeds("recipe changed.toml --out r --threads 1 --quiet");
+  EXPECT_TRUE(fs::exists(dir_ / "r/other/summary.json"));
+  EXPECT_TRUE(fs::exists(dir_ / "r/second/summary.json"));
+  write("r/recipe.json", "{}");
+  refused("recipe two.toml --out r", "recipe.json is damaged");
 }
 
 TEST_F(Recipe, GoesOnAfterAnInterruption) {
