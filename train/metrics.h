@@ -6,9 +6,6 @@
 //                              next iteration
 //   lag_share, rate_factor     how well the chains follow the model, and the factor of the learning
 //                              rate that follows from it (objectives/lag_control.h)
-//   log_z, log_z_ess           log Z by the work on the chains, and the effective sample size of the
-//                              iteration's weights (objectives/chain_weights.h)
-//   validation_nats            mean log π of validation images by this log Z, where both are known
 //   energy_validation, never_visited, autocorrelation, spread
 //                              only in some iterations (objectives/chain_diagnostics.h)
 //   coupling_rmse              only for an Ising model that learns from states of a known one

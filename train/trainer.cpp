@@ -157,8 +157,6 @@ Metrics Trainer::iterate() {
   Metrics metrics{.iteration = iteration_};
   for (size_t i = 0; i < names_.size(); ++i) metrics.add(names_[i], scalar[2 + i]);
   for (const auto& [name, value] : of_batch) metrics.add(name, value);
-  const auto log_z = metrics.find("log_z"), validation = metrics.find("energy_validation");
-  if (log_z && validation) metrics.add("validation_nats", -*validation - *log_z);
   metrics.add("gradient_norm", state[1]);
   metrics.add("learning_rate", learning_rate());
   objective_->follow(metrics);

@@ -57,15 +57,11 @@ class TrainProgress : public TrainObserver {
     if (events_) events_->scalars(metrics.iteration, metrics.values);
     say_expected_time(metrics.iteration);
     const auto loss = metrics.find("loss");
-    if (const auto nats = metrics.find("validation_nats")) {
-      validation_ = fmt::format(", validation {:.2f} nats", *nats);
-    }
     progress_->update(metrics.iteration,
-                      (loss ? fmt::format("loss {:.4g}", *loss)
-                            : fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
-                                          metrics.find("difference").value_or(NAN),
-                                          metrics.find("acceptance").value_or(NAN))) +
-                          validation_);
+                      loss ? fmt::format("loss {:.4g}", *loss)
+                           : fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
+                                         metrics.find("difference").value_or(NAN),
+                                         metrics.find("acceptance").value_or(NAN)));
   }
   void on_energies(int64_t iteration, const NamedTensors& energies) override {
     if (!events_) return;
@@ -116,7 +112,6 @@ class TrainProgress : public TrainObserver {
   bool quiet_;
   std::optional<Progress> progress_;
   std::optional<Metrics> last_;
-  std::string validation_;  // the latest likelihood of validation images by chain weights
   std::unique_ptr<EventFile> events_;
 };
 

@@ -111,9 +111,6 @@ void add_training(Page& page, const fs::path& directory) {
   add("Radius, time or step size of the sampler", {{"step_size", "step size"}});
   add("ESS of the weights of chains since they were last drawn, over their number",
       {{"lag_share", "share"}});
-  add("log Z, by the work on the chains", {{"log_z", "log Z"}});
-  add("ESS of the weights in log Z, chains of an iteration", {{"log_z_ess", "ESS"}});
-  add("Validation images by this log Z, nats per image (open)", {{"validation_nats", "nats"}});
   add("Factor of the learning rate", {{"rate_factor", "factor"}});
   add("Probability of swaps", {{"swaps", "swaps"}});
   add("Autocorrelation of the chains' energies, 1000 steps apart",

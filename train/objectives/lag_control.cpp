@@ -20,7 +20,7 @@ LagControl::LagControl(int64_t slots, torch::Device device)
   forget();
 }
 
-torch::Tensor LagControl::measure(const torch::Tensor& slots, const torch::Tensor& energy) {
+void LagControl::measure(const torch::Tensor& slots, const torch::Tensor& energy) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor log_w = energy_.index_select(0, slots) - energy;  // −w
   const torch::Tensor counts = torch::isfinite(log_w);
@@ -31,7 +31,6 @@ torch::Tensor LagControl::measure(const torch::Tensor& slots, const torch::Tenso
       torch::exp(2 * torch::logsumexp(counted, 0) - torch::logsumexp(2 * counted, 0));
   share_.copy_(torch::where(number > 1, ess / number, torch::ones_like(ess)));
   pause_.copy_(share_ < kTooLow);
-  return -log_w;
 }
 
 void LagControl::keep(const torch::Tensor& slots, const torch::Tensor& energy) {

@@ -31,8 +31,8 @@ class LagControl {
 
   // Computes the share from the energies at which chains of these slots are drawn, float64 [n].
   // Chains that were not left in their slot with an energy do not count; the share is 1 if fewer
-  // than two count. slots: int64 [n]. Returns w, float64 [n]; NaN for chains that do not count.
-  torch::Tensor measure(const torch::Tensor& slots, const torch::Tensor& energy);
+  // than two count. slots: int64 [n].
+  void measure(const torch::Tensor& slots, const torch::Tensor& energy);
   // Keeps the energies with which the chains are left in their slots.
   void keep(const torch::Tensor& slots, const torch::Tensor& energy);
   // Forgets the energies of chains that were replaced; all, if the model was.

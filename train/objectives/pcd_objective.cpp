@@ -151,9 +151,6 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
                    options.buffer + options.rungs, key, device);
   }
   if (options.lag) lag_.emplace(options.buffer, device);
-  if (options.lag && !options.begin_at_data && sampler.exact()) {
-    weights_.emplace(options.buffer, device);
-  }
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
   require_options(
@@ -202,7 +199,6 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   }
   signals_.update(model, buffer_, batch.slots, iteration);
   batch.metrics = signals_.seen();
-  const torch::Tensor drawn = starts;  // by all ranks
   starts = share_.own.of(starts).contiguous();
   torch::Tensor numbers = share_.own.of(batch.slots).contiguous();
   if (fresh_) {
@@ -238,11 +234,7 @@ Batch PcdObjective::draw(EnergyModel& model, int64_t iteration) {
   }
   if (adapts) sampling_.adapt(ranks_.mean(of_chains), iteration);
   if (lag_) {
-    const torch::Tensor energy = ranks_.gather(before);
-    const torch::Tensor work = lag_->measure(batch.slots, energy);
-    if (weights_) {
-      weights_->measure(batch.slots, work, energy, buffer_.base().log_density(drawn));
-    }
+    lag_->measure(batch.slots, ranks_.gather(before));
     left_ = ranks_.gather(after);
     batch.pause = lag_->pause();
     batch.metrics.emplace_back("rate_factor", lag_->factor());
@@ -264,10 +256,6 @@ Loss PcdObjective::loss(EnergyModel& model, const Batch& batch) {
               {{"data", loss.of_data}, {"chains", loss.of_chains}}};
   if (sampler_.adapts()) result.metrics.emplace_back("step_size", weight * sampling_.step_size());
   if (lag_) result.metrics.emplace_back("lag_share", weight * lag_->share());
-  if (weights_) {
-    result.metrics.emplace_back("log_z", weight * weights_->log_z());
-    result.metrics.emplace_back("log_z_ess", weight * weights_->ess());
-  }
   if (rungs_) result.metrics.emplace_back("swaps", rungs_->accepted());
   if (coupling_error_)
     result.metrics.emplace_back("coupling_rmse", weight * coupling_error_->rmse());
@@ -288,20 +276,11 @@ bool PcdObjective::capturable(const EnergyModel& model) const {
 }
 
 void PcdObjective::keep(Batch batch) {
-  torch::Tensor all = batch.all_chains.get();
+  const torch::Tensor all = batch.all_chains.get();
   if (all.size(0) < options_.batch) {
     throw NumericalError(batch.failure.empty()
                              ? "chains of another rank have values that are not finite"
                              : batch.failure);
-  }
-  if (weights_) {
-    const auto key = static_cast<int64_t>(stream_key(options_.seed, RandomStream::kTraining));
-    const torch::Tensor continued =
-        weights_->resample(batch.slots, torch::tensor({key, batch.iteration}, torch::kInt64));
-    if (continued.defined()) {
-      all = all.index_select(0, continued);
-      left_ = left_.index_select(0, continued);
-    }
   }
   buffer_.write_back(batch.slots, all);
   if (lag_) lag_->keep(batch.slots, left_);
@@ -324,9 +303,6 @@ NamedTensors PcdObjective::offsets_and_chains() const {
   if (lag_) {
     for (const auto& one : lag_->saved_state()) all.push_back(one);
   }
-  if (weights_) {
-    for (const auto& one : weights_->saved_state()) all.push_back(one);
-  }
   if (rungs_) all.push_back({kRungs, rungs_->states()});
   if (fresh_) {
     all.push_back({kFresh, fresh_->states()});
@@ -337,11 +313,8 @@ NamedTensors PcdObjective::offsets_and_chains() const {
 }
 
 // A resumed run may have tempered or fresh chains that the checkpoint lacks, or none where it has
-// some, or another number of them. They then restart. A checkpoint has no weights of the chains if
-// some were redrawn before.
+// some, or another number of them. They then restart.
 void PcdObjective::load_state(const NamedTensors& saved, const std::string& file) {
-  const auto weighs = [](const auto& t) { return t.first == ChainWeights::kName; };
-  if (std::none_of(saved.begin(), saved.end(), weighs)) weights_.reset();
   NamedTensors own = offsets_and_chains(), theirs = saved;
   signals_.load_state(theirs, file);
   for (const std::string name : {kRungs, kFresh, kFreshBegun}) {
@@ -366,7 +339,6 @@ void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
   const torch::Tensor energy = energies(model, buffer_.states(), buffer_.states().device());
   buffer_.reinitialise(torch::isfinite(energy).logical_not().nonzero().flatten(), recovery);
   if (lag_) lag_->forget();
-  weights_.reset();  // Chains that were selected by their energies are no draws of a known density.
   if (rungs_) rungs_->repair(recovery);
   if (fresh_) fresh_->repair(model, recovery);
   if (missing_) missing_->repair(model, recovery);

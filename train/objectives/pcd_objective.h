@@ -13,7 +13,6 @@
 #include "train/data/batches.h"
 #include "train/data/dataset.h"
 #include "train/objectives/chain_diagnostics.h"
-#include "train/objectives/chain_weights.h"
 #include "train/objectives/coupling_error.h"
 #include "train/objectives/fresh_chains.h"
 #include "train/objectives/lag_control.h"
@@ -88,8 +87,6 @@ class PcdObjective : public Objective {
   std::optional<MissingValues> missing_;
   std::optional<Centring> centring_;
   std::optional<LagControl> lag_;
-  // Nothing if the chains did not begin at draws of a known distribution, or keep to no model.
-  std::optional<ChainWeights> weights_;
   torch::Tensor left_;  // U of the latest batch's chains after their steps, of all ranks, for lag_
   std::optional<TemperedRungs> rungs_;
   std::optional<FreshChains> fresh_;

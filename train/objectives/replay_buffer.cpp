@@ -1,8 +1,6 @@
 // Implements the replay buffer of persistent chains.
 #include "train/objectives/replay_buffer.h"
 
-#include <cmath>
-
 #include "kernels/ops/random.h"
 #include "kernels/random/streams.h"
 #include "train/data/batches.h"
@@ -58,23 +56,6 @@ torch::Tensor BaseDistribution::draw(const torch::Tensor& numbers, uint64_t key,
     x.mul_(deviation_).add_(mean_);
   }
   return x;
-}
-
-torch::Tensor BaseDistribution::log_density(const torch::Tensor& x) const {
-  const torch::Tensor mean = mean_.to(torch::kFloat64), at = x.to(torch::kFloat64);
-  if (bounds_) {
-    const double log_width = std::log(bounds_->high - bounds_->low);
-    return torch::full({x.size(0)}, -static_cast<double>(sites()) * log_width, at.options());
-  }
-  if (deviation_.defined()) {
-    const torch::Tensor deviation = deviation_.to(torch::kFloat64);
-    return -(0.5 * ((at - mean) / deviation).square() + deviation.log() + 0.5 * std::log(2 * M_PI))
-                .sum(1);
-  }
-  if (mean.dim() == 1) return at.mv(torch::logit(mean)) + (1 - mean).log().sum();
-  // The row of site i holds the logarithms of its K frequencies.
-  const torch::Tensor value = x.to(torch::kInt64).t();  // [D, N]
-  return mean.log().gather(1, value).sum(0);
 }
 
 ReplayBuffer::ReplayBuffer(BaseDistribution base, int64_t size, uint64_t seed)

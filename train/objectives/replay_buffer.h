@@ -37,9 +37,6 @@ class BaseDistribution {
   torch::Tensor draw(const torch::Tensor& numbers, uint64_t key, int64_t time,
                      Purpose purpose) const;
 
-  // Returns the log density of states [N, D] that it can draw, float64 [N].
-  torch::Tensor log_density(const torch::Tensor& x) const;
-
  private:
   torch::Tensor mean_;       // float32 [D] or float64 [D, K]; only its size if there are bounds
   torch::Tensor deviation_;  // float32 [D], for normal()
@@ -54,8 +51,6 @@ class ReplayBuffer {
   int64_t size() const { return states_.size(0); }
   torch::Tensor& states() { return states_; }  // uint8 or float32 [size, D]
   const torch::Tensor& states() const { return states_; }
-
-  const BaseDistribution& base() const { return base_; }
 
   // Sets the seed of the draws from now on.
   void set_seed(uint64_t seed);
