@@ -71,6 +71,8 @@ than the energy; [discussion](leader-discussion.md) |
 | [Static MNIST](static-mnist.md) | likelihoods of ResNets and RBMs trained on static MNIST |
 | [Other images](images.md) | likelihoods of ResNets of the Omniglot stand-in, dynamic MNIST, \
 Caltech silhouettes and Frey Faces |
+| [A learning rate that follows the chains](lag-control.md) | likelihoods of RBMs with and without \
+`--lr-control lag`, and log Z by the work on the chains |
 | [Training an RBM](rbm-training.md), [an RBM with an exact likelihood](small-rbm.md) | effect of \
 the learning rate, its schedule, centring, weight decay and validation; \
 a short training beside five long ones |
