@@ -46,6 +46,8 @@ def command(name, directory, weights, iterations=None):
     skipped = {"data-dir", "device", "threads"}
     flags = " ".join(flag(key, value)
                      for key, value in config.items() if key not in skipped and value is not False)
+    if config.get("method") == "ais" and not config.get("reverse", True):
+        flags += " --no-reverse"
     data = " --data-dir DIR" if "dataset" in config else ""
     return f"isinglass {name} {flags}{data} --out OUT"
 
@@ -259,9 +261,9 @@ def published_protocol(directory, weights, card):
     ours = {s: found["log_likelihood"][s]["forward"] for s in SPLITS}
     return f"""Published likelihoods of deep EBMs are of this kind: annealing from the base to the \
 model, β in equal
-steps, without a check from the other end. Here with {found["chains"]} chains and {config["steps"]} \
-temperatures, where the published program has
-{THEIR_CHAINS} and {THEIR_TEMPERATURES}.
+steps, without a check from the other end. Here {found["chains"]} chains take {config["steps"]} \
+temperatures; published ones
+are {THEIR_CHAINS}, with {THEIR_TEMPERATURES}.
 
 | log-likelihood, nats an image | {" | ".join(SPLITS)} |
 | --- | --- | --- | --- |
