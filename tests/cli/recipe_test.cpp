@@ -249,7 +249,8 @@ TEST_F(Recipe, ExtendsARecipeOfTheProgram) {
   EXPECT_TRUE(has(stages[0], "--iters=80000"));
   EXPECT_FALSE(has(stages[0], "--iters=110000"));
   EXPECT_TRUE(has(stages[0], "--hidden=500"));
-  EXPECT_TRUE(has(stages[2], "--iters=12000"));
+  EXPECT_TRUE(has(stages[2], "--iters=24000"));
+  EXPECT_TRUE(has(stages[2], "--channels=32"));
   for (const size_t stage : {0, 1, 2, 3}) {
     EXPECT_TRUE(has(stages[stage], "--dataset=omniglot-standin")) << stage;
   }
