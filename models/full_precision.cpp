@@ -1,5 +1,5 @@
-// Implements the scope by a process-wide counter: the first scope saves LibTorch's settings, and the
-// last one restores those that nobody has changed meanwhile.
+// Implements the scope by a process-wide counter: the first scope saves LibTorch's settings, and
+// the last one restores those that nobody has changed meanwhile.
 #include "models/full_precision.h"
 
 #include <ATen/Context.h>

@@ -186,73 +186,35 @@ class Pass {
   static constexpr int kHalfSlopes = 4 * kRow;
 
   // Return the parts of shared memory: the half map, the two quarter maps, and the weights or sums.
-  __device__ static float* half() {
-    return dynamic_shared_memory<float>();
-  }
-  __device__ static float* a() {
-    return half() + channels * kHalfMap;
-  }
-  __device__ static float* b() {
-    return a() + channels * kQuarterMap;
-  }
-  __device__ static float* stages() {
-    return b() + channels * kQuarterMap;
-  }
+  __device__ static float* half() { return dynamic_shared_memory<float>(); }
+  __device__ static float* a() { return half() + channels * kHalfMap; }
+  __device__ static float* b() { return a() + channels * kQuarterMap; }
+  __device__ static float* stages() { return b() + channels * kQuarterMap; }
 
-  __device__ int height() const {
-    return static_cast<int>(s_.half_height());
-  }
-  __device__ int width() const {
-    return static_cast<int>(s_.half_width());
-  }
-  __device__ int small_height() const {
-    return static_cast<int>(s_.quarter_height());
-  }
-  __device__ int small_width() const {
-    return static_cast<int>(s_.quarter_width());
-  }
+  __device__ int height() const { return static_cast<int>(s_.half_height()); }
+  __device__ int width() const { return static_cast<int>(s_.half_width()); }
+  __device__ int small_height() const { return static_cast<int>(s_.quarter_height()); }
+  __device__ int small_width() const { return static_cast<int>(s_.quarter_width()); }
 
   // Return the thread's part at half size: four channels from channel() on, a row, the left or the
   // right tile, and whether there is such a tile.
-  __device__ static int thread() {
-    return static_cast<int>(threadIdx.x);
-  }
-  __device__ static int channel() {
-    return thread() % kGroups * 4;
-  }
-  __device__ bool right() const {
-    return thread() / kGroups >= height();
-  }
-  __device__ int row() const {
-    return thread() / kGroups - (right() ? height() : 0);
-  }
+  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ static int channel() { return thread() % kGroups * 4; }
+  __device__ bool right() const { return thread() / kGroups >= height(); }
+  __device__ int row() const { return thread() / kGroups - (right() ? height() : 0); }
   __device__ bool any() const {
     return row() < height() && (!right() || width() > kRow) && thread() < kRow * channels;
   }
   // Return its part at quarter size: a share of the input channels for a row of four channels from
   // small_channel() on, and then one of the four, own().
-  __device__ static int share() {
-    return thread() / kQuarterItems;
-  }
-  __device__ static int item() {
-    return thread() % kQuarterItems;
-  }
-  __device__ static int small_channel() {
-    return item() % kGroups * 4;
-  }
-  __device__ static int small_row() {
-    return item() / kGroups;
-  }
-  __device__ static int own() {
-    return small_channel() + share();
-  }
-  __device__ bool any_small() const {
-    return share() < kShares && small_row() < small_height();
-  }
+  __device__ static int share() { return thread() / kQuarterItems; }
+  __device__ static int item() { return thread() % kQuarterItems; }
+  __device__ static int small_channel() { return item() % kGroups * 4; }
+  __device__ static int small_row() { return item() / kGroups; }
+  __device__ static int own() { return small_channel() + share(); }
+  __device__ bool any_small() const { return share() < kShares && small_row() < small_height(); }
 
-  __device__ const float* bias(int n) const {
-    return w_.bias + n * channels;
-  }
+  __device__ const float* bias(int n) const { return w_.bias + n * channels; }
   // Returns the place of the thread's output in column j of a quarter map.
   __device__ int own_place(int j) const {
     return own() * kQuarterMap + (small_row() + 1) * kQuarterRow + j + 1;
@@ -261,13 +223,9 @@ class Pass {
     return s_.linear_head ? (own() * small_height() + small_row()) * small_width() + j : own();
   }
   // Returns the derivative number k of this thread.
-  __device__ float& kept(int k) const {
-    return slopes_[k * kThreads + threadIdx.x];
-  }
+  __device__ float& kept(int k) const { return slopes_[k * kThreads + threadIdx.x]; }
   // Returns the derivative of the swish behind convolution n at column j.
-  __device__ float& slope(int n, int j) const {
-    return kept(2 * kHalfSlopes + (n - 1) * kRow + j);
-  }
+  __device__ float& slope(int n, int j) const { return kept(2 * kHalfSlopes + (n - 1) * kRow + j); }
 
   __device__ void clear() {
     for (int i = static_cast<int>(threadIdx.x) * 4; i < Tiles::kMaps * channels;

@@ -164,14 +164,10 @@ class Product {
       for (int w = 0; w < kStageWords; ++w) add(&stage.row[w * kBlockSites], on[w]);
     }
   }
-  __device__ float sum(int k) const {
-    return sum_.of[k];
-  }
+  __device__ float sum(int k) const { return sum_.of[k]; }
 
  private:
-  __device__ static int lane() {
-    return threadIdx.x % kBlockCalls;
-  }
+  __device__ static int lane() { return threadIdx.x % kBlockCalls; }
   __device__ static int stage_row(int n) {
     return n * kProductChains + static_cast<int>(threadIdx.x / kBlockCalls);
   }
@@ -337,8 +333,7 @@ __device__ VisibleSums visible_sums(const SweepShape& s, const float* biases, co
 }
 __device__ double hidden_at(const SweepShape& s, const PathPoint& at, const double* inputs,
                             double* tile) {
-  return hidden_sum(
-      inputs, s.hidden, tile, [](int64_t, const HiddenUnit&) {}, at.beta);
+  return hidden_sum(inputs, s.hidden, tile, [](int64_t, const HiddenUnit&) {}, at.beta);
 }
 
 __global__ void free_energies_kernel(SweepShape s, const float* visible_biases, SweepPath path,

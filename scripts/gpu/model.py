@@ -19,10 +19,10 @@ The model is a roofline with launch latency. A kernel takes as long as the slowe
             (active multiprocessors × 4 a cycle)
   products  fused products (fmaf) / the active multiprocessors' share of the peak in float32
   latency   waves of blocks × the longest warp's latencies, with `in_flight` loads at a time
-LibTorch's products take FLOPs / peak in float32, or their bytes / bandwidth. Kernels of a stream run one after
-the other with a gap between them; without a graph, the host's launches may take longer. Effects
-that are left out make times longer: arithmetic other than Philox and products (including exp in
-float64), cache misses, libraries below the peak.
+LibTorch's products take FLOPs / peak in float32, or their bytes / bandwidth. Kernels of a stream
+run one after the other with a gap between them; without a graph, the host's launches may take
+longer. Effects that are left out make times longer: arithmetic other than Philox and products
+(including exp in float64), cache misses, libraries below the peak.
 """
 import argparse
 import copy

@@ -34,7 +34,8 @@ compares the two.
 | [Performance](performance.md) | time of every stage on a CPU, ESS per second, \
 comparison with published programs; [discussion](performance-discussion.md) |
 | [A ResNet beside the published programs, on a CPU with AVX2](published-networks.md) | steps, \
-annealing and training of a ResNet-64 by the published programs' own code and by Isinglass, in turns |
+annealing and training of a ResNet-64 by the published programs' own code and by Isinglass, in \
+turns |
 | [A ResNet beside the published programs, on a CPU with AVX-512](published-networks-avx512.md) | \
 the same on another processor |
 | [Steps on a resnet on a CPU, before and after](network-cpu.md) | CPU step times of two \

@@ -117,7 +117,7 @@ TEST_F(Recipe, RunsItsStagesAndTakesLogZOfTheBaseFromItsEvaluation) {
           "holds a recipe whose stage rbm began with other options");
 }
 
-// What has not begun may change: a stage, its place, and stages that come or go.
+// A stage that has not begun may change, move, come or go.
 TEST_F(Recipe, StagesThatHaveNotBegunMayChange) {
   const auto stage = [](const std::string& name, int steps) {
     return "[[stage]]\nname = \"" + name +

@@ -143,7 +143,8 @@ with tempfile.TemporaryDirectory() as name:
     of_papers = section(published, "## By forward annealing alone")
     for text in ("50 chains take 4000 temperatures", "are 500, with 300000",
                  "| forward annealing alone | -90.00 | -91.00 | -92.00 |", "12.50 ± 0.20",
-                 "isinglass evaluate --model rbm --weights weights.pt --steps 4000", "--no-reverse"):
+                 "isinglass evaluate --model rbm --weights weights.pt --steps 4000",
+                 "--no-reverse"):
         assert text in of_papers, (text, of_papers)
     assert published.replace(of_papers + "\n\n", "") == again, published
     for key, value in (("log_z_upper", 13.0), ("parameters_sha256", "56ef")):
