@@ -386,9 +386,15 @@ torch::Tensor ResNetModel::by_one_kernel(const torch::Tensor& image, torch::Tens
                           .channels = shape_.channels,
                           .linear_head = shape_.linear_head};
   const int64_t together = ops::resnet_pass_together(shape, image.device());
-  const bool low = at_image && precision_ == GradientPrecision::kBfloat16;
-  if (together == 0 || (low && image.size(0) > together)) return {};
-  return pass_(shape, *this, layers_.parameters(), image, at_image);
+  if (together == 0) return {};
+  pass_.update(shape, *this, layers_.parameters());
+  if (at_image && precision_ == GradientPrecision::kBfloat16) {
+    // Captured steps with another number of chains, or of energies alone, may read either copy of
+    // the weights (reads_parameters_in_place()), so that an evaluation updates both.
+    low_layers();
+    if (image.size(0) > together) return {};
+  }
+  return pass_(shape, image, at_image);
 }
 
 std::shared_ptr<const ComposedFront> ResNetModel::composed_front(const torch::Tensor& image) {

@@ -39,18 +39,22 @@ torch::Tensor ResNetPass::packed(const ResNetShape& shape, const torch::nn::Modu
   return at::cat_out(out, parts);
 }
 
-torch::Tensor ResNetPass::operator()(const ResNetShape& shape, const torch::nn::Module& network,
-                                     const std::vector<torch::Tensor>& parameters,
-                                     const torch::Tensor& image, torch::Tensor* at_image) {
+void ResNetPass::update(const ResNetShape& shape, const torch::nn::Module& network,
+                        const std::vector<torch::Tensor>& parameters) {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor& weights = weights_.get(parameters, [&] {
+  weights_.get(parameters, [&] {
     const torch::Tensor* last = weights_.last();
     const bool reusable = last && last->device() == parameters[0].device();
     return packed(shape, network, reusable ? *last : torch::Tensor());
   });
+}
+
+torch::Tensor ResNetPass::operator()(const ResNetShape& shape, const torch::Tensor& image,
+                                     torch::Tensor* at_image) {
+  const torch::NoGradGuard no_grad;
   const torch::Tensor rows = image.permute({0, 2, 3, 1}).contiguous();
   const torch::Tensor at_rows = at_image ? torch::empty_like(rows) : torch::Tensor();
-  const torch::Tensor net = ops::resnet_pass(shape, weights, rows, scratch_, at_rows);
+  const torch::Tensor net = ops::resnet_pass(shape, *weights_.last(), rows, scratch_, at_rows);
   if (at_image) *at_image = at_rows.permute({0, 3, 1, 2});
   return net;
 }

@@ -18,11 +18,14 @@ class ResNetPass {
   static torch::Tensor packed(const ResNetShape& shape, const torch::nn::Module& network,
                               const torch::Tensor& into);
 
-  // Returns net [B], float64, for images [B, P, H, W], and writes its gradient in the image, [B, P,
-  // H, W], unless at_image is null. `parameters` are all parameters of the network; the packed
-  // weights stay at the same addresses when these change.
-  torch::Tensor operator()(const ResNetShape& shape, const torch::nn::Module& network,
-                           const std::vector<torch::Tensor>& parameters, const torch::Tensor& image,
+  // Packs the weights if they have changed; they stay at the same addresses. `parameters` are all
+  // parameters of the network.
+  void update(const ResNetShape& shape, const torch::nn::Module& network,
+              const std::vector<torch::Tensor>& parameters);
+
+  // Returns net [B], float64, for images [B, P, H, W], by the weights of the last update(), and
+  // writes its gradient in the image, [B, P, H, W], unless at_image is null.
+  torch::Tensor operator()(const ResNetShape& shape, const torch::Tensor& image,
                            torch::Tensor* at_image);
 
  private:

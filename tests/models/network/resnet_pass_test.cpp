@@ -40,7 +40,8 @@ TEST(ResNetPass, IsTheNetwork) {
     const torch::Tensor image = torch::rand({2, shape.inputs, c.height, c.width});
     ResNetPass pass;
     torch::Tensor at_image;
-    const torch::Tensor net = pass(shape, *model, model->parameters(), image, &at_image);
+    pass.update(shape, *model, model->parameters());
+    const torch::Tensor net = pass(shape, image, &at_image);
 
     const torch::Tensor exact_image = image.to(torch::kFloat64).requires_grad_();
     const torch::Tensor exact = exact_net(c, exact_parameters(*model), exact_image);
@@ -49,7 +50,7 @@ TEST(ResNetPass, IsTheNetwork) {
     // float32 in 17 layers; the packed weights are rounded once more.
     EXPECT_LT(relative_error(net, exact.detach()), 2e-6);
     EXPECT_LT(relative_error(at_image, exact_gradient), 5e-6);
-    EXPECT_TRUE(torch::equal(pass(shape, *model, model->parameters(), image, nullptr), net));
+    EXPECT_TRUE(torch::equal(pass(shape, image, nullptr), net));
   }
 }
 
@@ -58,12 +59,14 @@ TEST(ResNetPass, FollowsChangedParametersAtTheSameAddresses) {
   const ResNetShape shape{.height = 8, .width = 8, .inputs = 1, .channels = 16};
   const torch::Tensor image = torch::rand({1, 1, 8, 8});
   ResNetPass pass;
-  const torch::Tensor before = pass(shape, *model, model->parameters(), image, nullptr);
+  pass.update(shape, *model, model->parameters());
+  const torch::Tensor before = pass(shape, image, nullptr);
   {
     const torch::NoGradGuard no_grad;
     model->named_parameters()["energy_linear.bias"].add_(1);
   }
-  const torch::Tensor after = pass(shape, *model, model->parameters(), image, nullptr);
+  pass.update(shape, *model, model->parameters());
+  const torch::Tensor after = pass(shape, image, nullptr);
   EXPECT_NEAR(after.item<double>(), before.item<double>() + 1, 1e-6);
 
   const torch::Tensor packed = ResNetPass::packed(shape, *model, {});
